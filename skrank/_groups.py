@@ -1,0 +1,84 @@
+"""Rows that belong together: one list to rank for each query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which rows belong to which query; the data themselves are never permuted.
+
+    The rows of group q are ``rows[pointers[q]:pointers[q + 1]]``, in their order of appearance.
+    """
+
+    rows: np.ndarray
+    pointers: np.ndarray
+
+    @classmethod
+    def single(cls, n_rows: int) -> Groups:
+        """All rows in one list."""
+        return cls(np.arange(n_rows), np.array([0, n_rows]))
+
+    @classmethod
+    def from_qid(cls, qid, n_rows: int) -> Groups:
+        """One list for each distinct value of ``qid``; ``None`` makes a single list."""
+        if qid is None:
+            return cls.single(n_rows)
+        codes, n_groups = encode_qid(qid, n_rows)
+        rows = np.argsort(codes, kind="stable")
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_groups))])
+        return cls(rows, pointers)
+
+    @property
+    def n_groups(self) -> int:
+        return self.pointers.size - 1
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.size
+
+    def codes(self) -> np.ndarray:
+        """The number of the group of each row."""
+        codes = np.empty(self.n_rows, dtype=np.int64)
+        codes[self.rows] = np.repeat(np.arange(self.n_groups), np.diff(self.pointers))
+        return codes
+
+
+def encode_qid(qid, n_rows: int) -> tuple[np.ndarray, int]:
+    """Number the queries 0..Q-1 in the sorted order of their names."""
+    values = np.asarray(column_or_1d(qid))
+    if values.size != n_rows:
+        raise ValueError(
+            f"qid has {values.size} entries, but X has {n_rows} rows. Give one query identifier "
+            "for each row, in the order of the rows."
+        )
+    if values.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in values], dtype=bool)
+    else:
+        missing = values != values
+    if np.any(missing):
+        first = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"qid has a missing value at row {first}. Every row must belong to a query: drop "
+            "the rows without one, or give them an identifier of their own."
+        )
+    try:
+        names, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(
+            "qid must hold values of one sortable type, such as integers or strings; "
+            f"sorting it failed: {error}. Convert it, for example with qid.astype(str)."
+        ) from error
+    return codes.reshape(-1), names.size
+
+
+def _is_missing(value: object) -> bool:
+    """None, nan and the like; comparing pandas' NA with itself gives no truth value."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True

@@ -1,0 +1,105 @@
+"""Operators: the only code that touches X. ``matvec`` makes scores, ``rmatvec`` projects back."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from skrank.kernels import _products
+
+
+class Operator(Protocol):
+    """What solvers ask of data: the number of rows and columns and two products.
+
+    Vectors come in and go out as float64, whatever the data are stored as; two-dimensional
+    arguments stand for several vectors, one a column, and cost one pass over the data.
+    """
+
+    shape: tuple[int, int]
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        """X w, of shape (n,) or (n, k)."""
+
+    def rmatvec(self, g: np.ndarray) -> np.ndarray:
+        """X' g, of shape (d,) or (d, k)."""
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """The rows named by ``index``, dense, as float64."""
+
+
+class DenseOperator:
+    """Products with a two-dimensional array in either memory order, without a copy of it."""
+
+    def __init__(self, X: np.ndarray):
+        self.X = X
+        self.shape = X.shape
+        # float32 is multiplied by compiled loops that accumulate in float64; so are few rows of float64
+        self._by_rows = X.flags.c_contiguous
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        if self.X.dtype == np.float64:
+            return self.X @ w
+        if w.ndim == 1 and self._by_rows:
+            return _products.dense_matvec(self.X, np.ascontiguousarray(w, dtype=np.float64))
+        return (self.X @ w.astype(self.X.dtype)).astype(np.float64)
+
+    def rmatvec(self, g: np.ndarray) -> np.ndarray:
+        if g.ndim == 1 and self._by_rows:
+            active = np.flatnonzero(g)
+            if self.X.dtype != np.float64 or 2 * active.size < g.size:
+                return _products.dense_rmatvec(self.X, active, g)
+        return np.asarray(self.X.T @ g.astype(self.X.dtype, copy=False), dtype=np.float64)
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return self.X[index].astype(np.float64)
+
+
+class SparseOperator:
+    """Products with a CSR matrix; rows whose coefficient is zero are not read."""
+
+    def __init__(self, X: sp.csr_array):
+        self.X = X
+        self.shape = X.shape
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        if w.ndim == 2:
+            return np.column_stack([self.matvec(column) for column in w.T])
+        X = self.X
+        return _products.csr_matvec(X.data, X.indices, X.indptr, np.ascontiguousarray(w))
+
+    def rmatvec(self, g: np.ndarray) -> np.ndarray:
+        if g.ndim == 2:
+            return np.column_stack([self.rmatvec(column) for column in g.T])
+        X = self.X
+        active = np.flatnonzero(g)
+        return _products.csr_rmatvec(X.data, X.indices, X.indptr, active, g, self.shape[1])
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return self.X[index].toarray().astype(np.float64)
+
+
+class WithConstant:
+    """Another operator with a column of ones after its last."""
+
+    def __init__(self, operator: Operator):
+        self.operator = operator
+        self.shape = (operator.shape[0], operator.shape[1] + 1)
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        return self.operator.matvec(w[:-1]) + w[-1]
+
+    def rmatvec(self, g: np.ndarray) -> np.ndarray:
+        return np.concatenate([self.operator.rmatvec(g), g.sum(axis=0, keepdims=True)])
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        rows = self.operator.rows(index)
+        return np.concatenate([rows, np.ones((rows.shape[0], 1))], axis=1)
+
+
+def as_operator(X) -> Operator:
+    """Choose the operator for validated data."""
+    if sp.issparse(X):
+        return SparseOperator(X)
+    return DenseOperator(X)

@@ -1,0 +1,102 @@
+"""From scores to labels: ranking losses ignore a shift of the scores, labels do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+
+import numpy as np
+
+
+def _f1(tp, fp, n_pos, n_neg):
+    """2 TP / (2 TP + FP + FN), and 0 where nothing is positive nor predicted so."""
+    return 2 * tp / np.maximum(tp + fp + n_pos, 1)
+
+
+def _accuracy(tp, fp, n_pos, n_neg):
+    """TP + TN: n times the accuracy, an exact integer."""
+    return tp - fp + n_neg
+
+
+def _balanced_accuracy(tp, fp, n_pos, n_neg):
+    """N TP + P TN: 2PN times the balanced accuracy, an exact integer; one class alone counts."""
+    return max(n_neg, 1) * tp + max(n_pos, 1) * (n_neg - fp)
+
+
+CRITERIA: dict[str, Callable] = {
+    "f1": _f1,
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+}
+
+
+def check_criterion(criterion: str | float) -> None:
+    """Raise a ValueError unless `criterion` is the name of a criterion or a finite number."""
+    known = isinstance(criterion, str) and criterion in CRITERIA
+    number = isinstance(criterion, Real) and not isinstance(criterion, (bool, np.bool_))
+    if not known and not (number and np.isfinite(float(criterion))):
+        names = ", ".join(repr(name) for name in CRITERIA)
+        raise ValueError(
+            f"threshold={criterion!r} is not known. Choose one of {names}, or give a finite "
+            "number to compare the scores with."
+        )
+
+
+def choose_threshold(scores, positive, criterion: str | float) -> float:
+    """Threshold on `scores` above which a row is best called positive.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples,)
+        Finite training scores.
+    positive : ndarray of bool of shape (n_samples,)
+        Whether each row is positive.
+    criterion : {"f1", "accuracy", "balanced_accuracy"} or float
+        What to maximise over all thresholds; a number is the threshold itself.
+
+    Returns
+    -------
+    threshold : float
+        Rows with ``score > threshold`` are positive. It lies midway between two
+        neighbouring distinct scores, below the lowest or above the highest score, and is
+        a value of the scores' own type. Where several are equally good it is the highest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choose_threshold(np.array([0.0, 1.0, 3.0]), np.array([False, False, True]), "f1")
+    2.0
+    """
+    check_criterion(criterion)
+    if not isinstance(criterion, str):
+        return float(criterion)
+    scores = np.asarray(scores)
+    if scores.dtype.kind != "f":
+        scores = scores.astype(np.float64)
+    positive = np.asarray(positive, dtype=bool)
+
+    values, block = np.unique(scores, return_inverse=True)
+    n_pos = int(np.count_nonzero(positive))
+    n_neg = positive.size - n_pos
+    pos_below = np.concatenate(
+        [[0], np.cumsum(np.bincount(block[positive], minlength=values.size))]
+    )
+    rows_below = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=values.size))])
+    tp = n_pos - pos_below
+    fp = n_neg - (rows_below - pos_below)
+    quality = CRITERIA[criterion](tp, fp, n_pos, n_neg)
+    below = values.size - int(np.argmax(quality[::-1]))
+    return _between(values, below)
+
+
+def _between(values, below: int) -> float:
+    """A number t with exactly the first `below` of the ascending `values` at or below it."""
+    if below == 0:
+        lowest = values[0]
+        return float(min(lowest - values.dtype.type(1), np.nextafter(lowest, -np.inf)))
+    lower = values[below - 1]
+    if below == values.size:
+        return float(lower + values.dtype.type(1))
+    upper = values[below]
+    middle = lower / 2 + upper / 2
+    return float(middle if lower <= middle < upper else lower)

@@ -1,0 +1,34 @@
+"""Checks of constructor parameters, made at the top of ``fit``."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def check_positive(name: str, value: object, *, hint: str) -> float:
+    """A real number above zero, as float."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a positive number, but {value!r} was given. {hint}")
+    if not np.isfinite(value) or value <= 0:
+        raise ValueError(f"{name}={value!r} was given, but it must be above 0 and finite. {hint}")
+    return float(value)
+
+
+def check_count(name: str, value: object, *, hint: str) -> int:
+    """A whole number of at least one."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, but {value!r} was given. {hint}")
+    if value < 1:
+        raise ValueError(f"{name}={value!r} was given, but it must be at least 1. {hint}")
+    return int(value)
+
+
+def check_fraction(name: str, value: object, *, hint: str) -> float:
+    """A real number in [0, 1]."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number from 0 to 1, but {value!r} was given. {hint}")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}={value!r} was given, but it must lie between 0 and 1. {hint}")
+    return float(value)

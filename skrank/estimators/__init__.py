@@ -1,0 +1,5 @@
+"""Estimators."""
+
+from skrank.estimators._apsvc import APSVC
+
+__all__ = ["APSVC"]

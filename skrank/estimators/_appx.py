@@ -1,0 +1,74 @@
+"""The two-stage approximation: rank the difficult rows, hold the easy ones by constraints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from skrank._groups import Groups
+from skrank._operators import Operator, WithConstant
+from skrank.losses import AveragePrecision, Hinge
+from skrank.solvers import Solution, minimise
+
+
+def fit_with_easy_rows(
+    operator: Operator,
+    positive: np.ndarray,
+    groups: Groups,
+    C: float,
+    loss: AveragePrecision,
+    easy_fraction: float,
+    start: np.ndarray | None,
+    options: dict,
+) -> Solution:
+    """Fit a binary SVM, then the loss on the rows that it finds difficult.
+
+    Both stages have a constant feature, since margins need an offset; the first stage's weights
+    are feasible for the second.
+    """
+    operator = WithConstant(operator)
+    if start is not None:
+        start = np.append(start, 0.0)
+    binary = minimise(Hinge().bind(positive, groups), operator, C, start=start, **options)
+    signs = np.where(positive, 1.0, -1.0)
+    easy = easy_rows(signs * operator.matvec(binary.coef), positive, groups, easy_fraction)
+    difficult = _without(groups, easy)
+    interrupted = binary.status == "interrupted"
+    solution = minimise(
+        loss.bind(positive, difficult),
+        operator,
+        C,
+        start=binary.coef if np.any(easy) else None,
+        signs=np.where(easy, signs, 0.0),
+        **options | ({"max_iter": 0} if interrupted else {}),
+    )
+    status = "interrupted" if interrupted else solution.status
+    return replace(solution, coef=solution.coef[:-1], status=status)
+
+
+def easy_rows(
+    margins: np.ndarray, positive: np.ndarray, groups: Groups, easy_fraction: float
+) -> np.ndarray:
+    """The fraction with the largest margins of all rows with a margin of at least 1.
+
+    Rows with the same margin are easy or not together. In a list where one class would have
+    easy rows only, none of that class is easy: a ranking needs both classes.
+    """
+    above = np.sort(margins[margins >= 1.0])
+    n_easy = int(np.ceil(easy_fraction * above.size))
+    if n_easy == 0:
+        return np.zeros(margins.size, bool)
+    easy = margins >= above[above.size - n_easy]
+    codes = groups.codes()
+    for members in (positive, ~positive):
+        n_difficult = np.bincount(codes[members & ~easy], minlength=groups.n_groups)
+        easy &= ~(members & (n_difficult[codes] == 0))
+    return easy
+
+
+def _without(groups: Groups, easy: np.ndarray) -> Groups:
+    """The lists without their easy rows."""
+    stay = ~easy[groups.rows]
+    before = np.concatenate([[0], np.cumsum(stay)])
+    return Groups(groups.rows[stay], before[groups.pointers])

@@ -1,0 +1,397 @@
+"""APSVC: a linear classifier trained for average precision."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skrank._groups import Groups, encode_qid
+from skrank._operators import as_operator
+from skrank._threshold import check_criterion, choose_threshold
+from skrank._validation import check_fraction
+from skrank.estimators._appx import fit_with_easy_rows
+from skrank.estimators._base import StructuredSVM, solve_each
+from skrank.estimators._labels import Labels, predict_labels
+from skrank.losses import AveragePrecision
+from skrank.metrics import average_precision_per_query
+from skrank.solvers import Solution, minimise
+from skrank.solvers._qp import make_qp
+
+
+class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
+    """Linear support vector classifier trained for average precision.
+
+    Minimises ``1/2 ||w||^2 + C * R(Xw)``, where ``R`` is the structured hinge bound of one minus
+    the average precision with which the scores ``Xw`` rank the rows (of each query, if there
+    are queries). Training stops at a proven relative duality gap of `tol`.
+
+    Parameters
+    ----------
+    C : float, default=100.0
+        Weight of the loss, which lies between 0 and 1 on any data at ``w = 0``, against the
+        norm of the weights. Scale the features before comparing values.
+    algorithm : {"auto", "quicksort", "select", "search", "greedy", "dynamic"}, default="auto"
+        How the most violated ranking is found. All are exact; "auto" is the fastest, the
+        others are kept for comparison.
+    easy_fraction : float in [0, 1] or None, default=None
+        If given, an approximation is fitted: a binary SVM is trained first, this fraction of
+        the rows that it classifies with a margin of at least 1, those with the largest margins,
+        is held at a margin of 1 by hard constraints, and the average precision counts over the
+        remaining rows only. Where the remaining rows (of a query) lack a class, all rows of
+        that class (and query) count; if the binary SVM finds all rows easy this is the exact
+        problem.
+    threshold : {"f1", "accuracy", "balanced_accuracy"} or float, default="f1"
+        Average precision does not change when all scores shift, so labels need a threshold: the
+        one that is best on the training scores by this measure, or the number given.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Bound on the number of iterations. A fit that ends there warns with its gap.
+    qp_solver : str, default="auto"
+        Backend for the quadratic programmes: "active-set", "cvxpy" (CLARABEL), the name of a
+        QP solver installed with cvxpy, or "auto": the active set, checked, and cvxpy where
+        the check fails.
+    warm_start : bool, default=False
+        Start from the `coef_` of the last fit.
+    n_jobs : int or None, default=None
+        Number of classes fitted at a time, if there are more than two or labels are
+        multilabel. ``None`` means 1 unless in a :obj:`joblib.parallel_backend` context.
+    verbose : int, default=0
+        1 shows a progress bar with the objective and the gap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels; with two of them the second is the relevant one. For a multilabel
+        indicator, the numbers of its columns.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; one row for a binary problem.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Minus the threshold, so that positive scores mean the relevant class.
+    n_iter_ : int or ndarray of int of shape (n_classes,)
+        Iterations; for more than one problem this and the next three are arrays with an entry for each class.
+    objective_ : float or ndarray of shape (n_classes,)
+        The value of the minimised objective.
+    dual_gap_ : float or ndarray of shape (n_classes,)
+        The relative duality gap reached: ``objective_`` is above the optimum by at most this
+        part of itself.
+    converged_ : bool or ndarray of bool of shape (n_classes,)
+        Whether the gap is at most `tol`.
+    history_ : dict or list of dict
+        For each iteration: ``primal`` and ``dual`` bound, number of ``planes``, and running
+        totals of ``oracle_calls``, ``passes`` over X, ``seconds``, and the seconds spent in
+        the oracle, the QP and on the data (``seconds_oracle``, ``seconds_qp``,
+        ``seconds_data``). A list of such dicts for more than one problem.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : Trains for accuracy.
+    skrank.metrics.mean_average_precision : The measure that `score` gives.
+
+    Notes
+    -----
+    Labels depend on `threshold`, rankings do not. To choose a threshold by cross-validation wrap
+    the estimator in :class:`~sklearn.model_selection.TunedThresholdClassifierCV`, to get
+    probabilities in :class:`~sklearn.calibration.CalibratedClassifierCV`.
+
+    References
+    ----------
+    .. [1] Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing
+       average precision", SIGIR 2007.
+    .. [2] P. Mohapatra, C. V. Jawahar, M. P. Kumar, "Efficient optimization for average
+       precision SVM", NIPS 2014.
+    .. [3] P. Mohapatra, M. Rolinek, C. V. Jawahar, V. Kolmogorov, M. P. Kumar, "Efficient
+       optimization for rank-based loss functions", CVPR 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from skrank import APSVC
+    >>> X, y = make_classification(n_samples=500, weights=[0.9], random_state=0)
+    >>> model = APSVC().fit(X, y)
+    >>> model.converged_
+    True
+    >>> round(model.score(X, y), 2)
+    0.87
+    """
+
+    # Requested by default, so that pipelines and searches with metadata routing pass queries on.
+    __metadata_request__fit = {"qid": True}
+    __metadata_request__score = {"qid": True}
+
+    def __init__(
+        self,
+        C=100.0,
+        *,
+        algorithm="auto",
+        easy_fraction=None,
+        threshold="f1",
+        tol=1e-3,
+        max_iter=1000,
+        qp_solver="auto",
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.algorithm = algorithm
+        self.easy_fraction = easy_fraction
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.qp_solver = qp_solver
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y, *, qid=None):
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data, float32 or float64, which is not copied if it is C- or F-contiguous
+            (sparse: CSR).
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels of any type; two classes, more (one against the rest), or a multilabel
+            indicator.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, in any order and of any sortable type: rows are ranked within
+            their query only and the loss is the mean over queries. Queries that lack relevant or
+            irrelevant rows have nothing to rank; they are left out, with a warning.
+
+        Returns
+        -------
+        self : APSVC
+            The fitted estimator.
+        """
+        options = self._check_common()
+        check_criterion(self.threshold)
+        loss = AveragePrecision(algorithm=self.algorithm)
+        make_qp(self.qp_solver)
+        if self.easy_fraction is not None:
+            hint = "It is the part of the easy rows to keep out of the ranking; None for none."
+            check_fraction("easy_fraction", self.easy_fraction, hint=hint)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            multi_output=True,
+        )
+        labels = Labels.from_y(y)
+        groups = Groups.from_qid(qid, X.shape[0])
+        rankable = _rankable(labels, groups)
+        starts = self._starts(labels)
+        problems = [
+            partial(
+                _fit_one,
+                X,
+                positive,
+                groups,
+                C=float(self.C),
+                loss=loss,
+                easy_fraction=self.easy_fraction,
+                threshold=self.threshold,
+                rankable=bool(rankable[k]),
+                start=starts[k],
+                options=options | {"description": f"class {name!r}"},
+            )
+            for k, (positive, name) in enumerate(
+                zip(labels.indicator.T, labels.names, strict=True)
+            )
+        ]
+        fitted = solve_each(problems, n_jobs=self.n_jobs)
+        solutions, thresholds = zip(*fitted, strict=True)
+        self.classes_ = labels.classes
+        self._kind = labels.kind
+        self._n_queries = groups.n_groups
+        self.coef_ = np.array([solution.coef for solution in solutions])
+        self.intercept_ = -np.array(thresholds)
+        self._store(list(solutions), single=labels.kind == "binary")
+        return self
+
+    def decision_function(self, X):
+        """Score rows: the higher, the more relevant; above zero means the relevant class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One column for each class if there are more than two or labels are multilabel.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
+        )
+        scores = as_operator(X).matvec(self.coef_.T) + self.intercept_
+        return scores[:, 0] if self._kind == "binary" else scores
+
+    def predict(self, X):
+        """Label rows: the class with the highest score, or with scores above zero.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Values of `classes_`; an indicator for multilabel problems.
+        """
+        scores = self.decision_function(X)
+        return predict_labels(self._kind, self.classes_, scores)
+
+    def score(self, X, y, sample_weight=None, *, qid=None):
+        """Mean average precision, the measure that the estimator is trained for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the precisions and recalls.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; the mean is over queries with a relevant row.
+
+        Returns
+        -------
+        score : float
+            Average precision, averaged over queries and then, with equal weights, over the
+            classes that occur in `y`. Classes and queries without a relevant row are left out
+            of the averages; if none is left the result is 0.
+        """
+        scores = self.decision_function(X)
+        indicator = self._indicator(y)
+        check_consistent_length(scores, indicator, sample_weight)
+        if qid is None:
+            codes, n_queries = np.zeros(indicator.shape[0], np.int64), 1
+            if self._n_queries > 1:
+                warnings.warn(
+                    f"fit had {self._n_queries} queries but score has no qid, so all rows are "
+                    "ranked as one list. Pass qid to score; in a Pipeline or a search, enable "
+                    "scikit-learn's metadata routing and pass it there.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        else:
+            codes, n_queries = encode_qid(qid, indicator.shape[0])
+        if sample_weight is not None:
+            sample_weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64)
+        values = []
+        for positive, column in zip(indicator.T, scores.reshape(indicator.shape).T, strict=True):
+            each = average_precision_per_query(positive, column, codes, n_queries, sample_weight)
+            if not np.all(np.isnan(each)):
+                values.append(np.nanmean(each))
+        return float(np.mean(values)) if values else 0.0
+
+    def _indicator(self, y) -> np.ndarray:
+        """True labels as a boolean column for each problem of the fit."""
+        if self._kind == "multilabel":
+            kind = type_of_target(y, input_name="y")
+            dense = y.toarray() if sp.issparse(y) else np.asarray(y)
+            if kind != "multilabel-indicator" or dense.shape[1] != self.classes_.size:
+                raise ValueError(
+                    f"y is {kind} of shape {dense.shape}, but the estimator was fitted with a "
+                    f"multilabel indicator of {self.classes_.size} columns."
+                )
+            return dense.astype(bool)
+        y = np.asarray(y).reshape(-1, 1)
+        return y == (self.classes_[1:] if self._kind == "binary" else self.classes_)
+
+    def _starts(self, labels: Labels) -> list[np.ndarray | None]:
+        n_problems = labels.indicator.shape[1]
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return [None] * n_problems
+        if self.coef_.shape != (n_problems, self.n_features_in_):
+            raise ValueError(
+                f"warm_start needs data of the last fit's shape: coef_ has shape "
+                f"{self.coef_.shape}, but these data need {(n_problems, self.n_features_in_)}. "
+                "Set warm_start=False or fit a clone."
+            )
+        return list(self.coef_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
+    """Which problems have something to rank; warns of queries and classes that have not."""
+    codes = groups.codes()
+    n_rows = np.diff(groups.pointers)[:, None]
+    n_pos = np.zeros((groups.n_groups, labels.indicator.shape[1]), np.int64)
+    np.add.at(n_pos, codes, labels.indicator)
+    both = (n_pos > 0) & (n_pos < n_rows)
+    rankable = both.any(axis=0)
+    if labels.kind == "binary":
+        n_skipped = groups.n_groups - np.count_nonzero(both)
+        if rankable[0] and n_skipped:
+            warnings.warn(
+                f"{n_skipped} of {groups.n_groups} queries have rows of one class only. They have "
+                "nothing to rank and are left out.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return np.array([True])  # where there is nothing to rank the loss says so
+    if not rankable.all():
+        names = [name for name, fine in zip(labels.names, rankable, strict=True) if not fine]
+        warnings.warn(
+            f"{len(names)} of {rankable.size} classes, among them {names[:3]}, have nothing to "
+            "rank: no list has rows both with and without them. Their scores are constant.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return rankable
+
+
+def _fit_one(
+    X,
+    positive,
+    groups,
+    *,
+    C,
+    loss,
+    easy_fraction,
+    threshold,
+    rankable,
+    start,
+    options,
+    give_up=False,
+) -> tuple[Solution, float]:
+    """Weights and threshold of one binary problem."""
+    operator = as_operator(X)
+    if give_up:
+        options = options | {"max_iter": 1, "verbose": 0}
+    if not rankable:
+        solution = Solution.trivial(operator.shape[1])
+    elif easy_fraction is None:
+        objective = loss.bind(positive, groups)
+        solution = minimise(objective, operator, C, start=start, **options)
+    else:
+        solution = fit_with_easy_rows(
+            operator, positive, groups, C, loss, easy_fraction, start, options
+        )
+    scores = operator.matvec(solution.coef)
+    return solution, choose_threshold(scores, positive, threshold)

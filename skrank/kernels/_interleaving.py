@@ -1,0 +1,387 @@
+"""Most violating interleavings of positives and negatives, for losses that are QS-suitable.
+
+Notation, as in Mohapatra et al. (2018): P positives with scores ``pos`` in descending
+order, N negatives; the j-th negative in descending order of score has the interleaving
+rank r_j = 1 + #(positives above it), in 1..P+1, and n_i = #(j : r_j <= i) negatives stand
+above the i-th positive. A loss is a sum of cost(i, n_i) over the positives, in units of
+1/Z (Z = P for average precision); its discrete derivative is
+
+    step(j, i) = cost(i, j) - cost(i, j - 1).
+
+Putting negative j above positive i changes the loss-augmented score, in the same units, by
+
+    gain_j(i) = step(j, i) - margin (pos_i - neg_j),    margin = 2 Z / (P N),
+
+and f_j(r) = sum of gain_j(i) over i >= r is maximised for each negative on its own; the
+largest maximiser counts. That is exact when step(j, i) does not increase in j: condition (C2).
+
+Kernels take ``step`` as the address of a compiled function, so that the same machine code,
+cached on disk, serves every loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from skrank._jit import jit
+
+STEP_SIGNATURE = types.float64(types.int64, types.int64)
+
+
+def compile_step(function: Callable[[int, int], float]) -> Any:
+    """Compile ``function(j, i)``; kernels take the ``address`` of what is returned."""
+    try:
+        return numba.cfunc(STEP_SIGNATURE, cache=True)(function)
+    except RuntimeError as error:
+        if "cache" not in str(error):
+            raise
+        return numba.cfunc(STEP_SIGNATURE)(function)
+
+
+@intrinsic
+def evaluate(typingctx, step, j, i):
+    """step(j, i), for the address of a compiled step."""
+
+    def codegen(context, builder, signature, args):
+        integer = ir.IntType(64)
+        kind = ir.FunctionType(ir.DoubleType(), [integer, integer])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+    return types.float64(types.int64, types.int64, types.int64), codegen
+
+
+@jit
+def best_rank(step, pos, score, j, low, high, margin):
+    """The largest maximiser of f_j over low..high, for the j-th negative."""
+    total = 0.0
+    best = 0.0
+    rank = high
+    for i in range(high - 1, low - 1, -1):
+        total += evaluate(step, j, i) - margin * (pos[i - 1] - score)
+        if total > best:
+            best = total
+            rank = i
+    return rank
+
+
+@jit
+def inactive_below(step, pos, j, margin):
+    """tau(j): the j-th negative, and every later one, with score <= tau(j) has rank P+1.
+
+    tau(j) = min over i of mean(pos_i..pos_P) - (sum of step(j, k) for k >= i) / (margin (P-i+1)),
+    which does not decrease in j because of condition (C2).
+    """
+    n_pos = pos.size
+    total = 0.0
+    tau = np.inf
+    for i in range(n_pos, 0, -1):
+        total += pos[i - 1] - evaluate(step, j, i) / margin
+        tau = min(tau, total / (n_pos - i + 1))
+    return tau
+
+
+@jit
+def collect(scores, rows, theta, values, chosen):
+    """Copy the scores above theta, and their rows; return how many there are."""
+    count = 0
+    for t in range(rows.size):
+        row = rows[t]
+        score = scores[row]
+        values[count] = score
+        chosen[count] = row
+        count += score > theta
+    return count
+
+
+@jit
+def candidates(step, scores, rows, pos, expected, margin, values, chosen):
+    """Collect negatives so that every other one has rank P+1, given a guess of their number.
+
+    If no fewer than ``expected`` - 1 negatives lie above tau(expected), those below have index
+    ``expected`` or later and tau speaks for them. If fewer do, their number is a guess that
+    the second pass always confirms.
+    """
+    count = collect(scores, rows, inactive_below(step, pos, expected, margin), values, chosen)
+    if count + 1 < expected:
+        theta = inactive_below(step, pos, count + 1, margin)
+        count = collect(scores, rows, theta, values, chosen)
+    return count
+
+
+@jit
+def quickselect(values, first, last, k):
+    """Partition values[first:last] around what belongs at place k in ascending order.
+
+    Equal values end up side by side, so ties cost no more than distinct values; pivots are
+    drawn, so no order of the rows is a bad one.
+    """
+    state = np.uint64(last - first)
+    while last - first > 1:
+        a, b, c = 0.0, 0.0, 0.0
+        for _ in range(3):
+            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            offset = (state >> np.uint64(33)) % np.uint64(last - first)
+            a, b, c = b, c, values[first + np.int64(offset)]
+        pivot = max(min(a, b), min(max(a, b), c))
+        low, t, high = first, first, last
+        while t < high:
+            value = values[t]
+            if value < pivot:
+                values[t] = values[low]
+                values[low] = value
+                low += 1
+                t += 1
+            elif value > pivot:
+                high -= 1
+                values[t] = values[high]
+                values[high] = value
+            else:
+                t += 1
+        if k < low:
+            last = low
+        elif k >= high:
+            first = high
+        else:
+            return
+
+
+@jit
+def count_above(step, pos, neg, ordered, margin, above):
+    """Write n_i, the number of negatives above the i-th positive.
+
+    Divide and conquer over positions: the rank of the middle negative bounds the others.
+    O(P log N) evaluations of ``step``. Negatives come in ascending order, or are partitioned as
+    far as it takes: the n_i-th largest ends up with the larger ones behind it.
+    """
+    n_pos, n_neg = pos.size, neg.size
+    above[:] = 0
+    # halves keep the stack below one entry for each bit of n_neg
+    stack = np.empty((66, 4), np.int64)
+    stack[0] = (1, n_neg, 1, n_pos + 1)
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        first, last, low, high = stack[depth]
+        if first > last:
+            continue
+        if low == high:
+            if low <= n_pos:
+                above[low - 1] += last - first + 1
+            continue
+        middle = (first + last) // 2
+        if not ordered:
+            quickselect(neg, n_neg - last, n_neg - first + 1, n_neg - middle)
+        rank = best_rank(step, pos, neg[n_neg - middle], middle, low, high, margin)
+        if rank <= n_pos:
+            above[rank - 1] += 1
+        stack[depth] = (first, middle - 1, low, rank)
+        stack[depth + 1] = (middle + 1, last, rank, high)
+        depth += 2
+    for i in range(1, n_pos):
+        above[i] += above[i - 1]
+
+
+@jit
+def count_in_order(neg, value, strict):
+    """How many negatives are > value (strict) or >= value, by bisection."""
+    low, high = 0, neg.size
+    while low < high:
+        middle = (low + high) // 2
+        if neg[middle] > value or (not strict and neg[middle] == value):
+            high = middle
+        else:
+            low = middle + 1
+    return neg.size - low
+
+
+@jit
+def levels(above, neg):
+    """Segments of equal coefficient: a negative with score >= low[k] (first such k) has coef[k].
+
+    The j-th negative stands above h(j) = #(i : n_i >= j) positives. Where a change of h falls
+    into a block of tied negatives, the block has the average. ``neg`` need not be in ascending
+    order throughout: it is enough that, for the n_i-th largest negative and every i, all
+    larger ones are behind it and its equals, and all smaller ones before.
+    """
+    n_pos, n_neg = above.size, neg.size
+    low = np.empty(2 * n_pos + 1)
+    coef = np.empty(2 * n_pos + 1)
+    k = 0
+    i = 0
+    start = 1
+    while True:
+        while i < n_pos and above[i] < start:
+            i += 1
+        if i == n_pos:
+            break
+        end = above[i]
+        value = neg[n_neg - end]
+        if end < n_neg and neg[n_neg - end - 1] == value:
+            first = count_in_order(neg, value, True) + 1
+            last = count_in_order(neg, value, False)
+            if first > start:
+                # the next threshold is the block's own, so any score between will do
+                low[k] = np.nextafter(value, np.inf)
+                coef[k] = n_pos - i
+                k += 1
+            total = 0.0
+            j = first
+            while True:
+                while i < n_pos and above[i] < j:
+                    i += 1
+                if i == n_pos or j > last:
+                    break
+                stop = min(above[i], last)
+                total += float(n_pos - i) * (stop - j + 1)
+                j = stop + 1
+            end = last
+            low[k] = value
+            coef[k] = total / (last - first + 1)
+        else:
+            low[k] = value
+            coef[k] = n_pos - i
+        k += 1
+        start = end + 1
+    return low[:k], coef[:k]
+
+
+@jit
+def assign(values, rows, low, coef, scale, centre, gradient):
+    """gradient[row] = scale * coef[first k with low[k] <= value], for each negative given.
+
+    Returns the sum of gradient[row] * (value - centre).
+    A grid over the range of ``low`` narrows the search to a cell; cell numbers are a
+    monotone function of the value, rounding included, so the answer is exact.
+    """
+    n_levels = low.size
+    product = 0.0
+    if n_levels == 0:
+        return product
+    n_cells = 4
+    while n_cells < 4 * n_levels and n_cells < 4 * values.size:
+        n_cells *= 2
+    base = low[n_levels - 1]
+    width = low[0] - base
+    per_unit = n_cells / width if width > 0.0 else 0.0
+    if not per_unit < np.inf:
+        per_unit = 0.0
+    last = n_cells - 1.0
+    start = np.zeros(n_cells + 1, np.int64)
+    for k in range(n_levels):
+        start[int(min((low[k] - base) * per_unit, last))] += 1
+    for cell in range(n_cells - 1, -1, -1):
+        start[cell] += start[cell + 1]
+    for t in range(values.size):
+        value = values[t]
+        if value < base:
+            continue
+        cell = int(min((value - base) * per_unit, last))
+        k = start[cell + 1]
+        stop = start[cell]
+        while stop - k > 4:
+            middle = (k + stop) // 2
+            if low[middle] > value:
+                k = middle + 1
+            else:
+                stop = middle
+        while low[k] > value:
+            k += 1
+        gradient[rows[t]] = scale * coef[k]
+        product += scale * coef[k] * (value - centre)
+    return product
+
+
+@jit
+def positives(pos, order, rows, above, scale, centre, gradient):
+    """gradient = -scale * n_i for the positives, tied ones averaged.
+
+    Returns the sum of gradient[row] * (score - centre).
+    """
+    n_pos = pos.size
+    product = 0.0
+    first = 0
+    while first < n_pos:
+        last = first
+        total = 0.0
+        while last < n_pos and pos[last] == pos[first]:
+            total += above[last]
+            last += 1
+        for i in range(first, last):
+            gradient[rows[order[n_pos - 1 - i]]] = -scale * total / (last - first)
+        product -= scale * total * (pos[first] - centre)
+        first = last
+    return product
+
+
+@jit
+def finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient):
+    """From the counts n_i to the gradient; ``neg`` as ``levels`` wants it, ``values`` by row.
+
+    Returns the product of gradient and scores. Since the gradient sums to zero, a centre taken
+    off all scores changes nothing but the rounding.
+    """
+    low, coef = levels(above, neg)
+    centre = pos[pos.size // 2]
+    product = positives(pos, order, pos_rows, above, scale, centre, gradient)
+    return product + assign(values, neg_rows, low, coef, scale, centre, gradient)
+
+
+@jit
+def interleave(step, pos, order, pos_rows, neg, values, neg_rows, margin, scale, above, gradient):
+    """Counts and gradient of one list, given its candidates by row and in ascending order."""
+    count_above(step, pos, neg, True, margin, above)
+    return finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient)
+
+
+@jit
+def one_list(step, scores, pos_rows, neg_rows, expected, margin, scale, above, gradient):
+    """Counts, gradient and its product with the scores, for one short list."""
+    n_pos = pos_rows.size
+    unsorted = np.empty(n_pos)
+    for i in range(n_pos):
+        unsorted[i] = scores[pos_rows[i]]
+    order = np.argsort(unsorted)
+    pos = np.empty(n_pos)
+    for i in range(n_pos):
+        pos[i] = unsorted[order[n_pos - 1 - i]]
+    values = np.empty(neg_rows.size + 1)
+    chosen = np.empty(neg_rows.size + 1, np.int64)
+    count = candidates(step, scores, neg_rows, pos, expected, margin, values, chosen)
+    values = values[:count]
+    neg = np.sort(values)
+    return interleave(
+        step, pos, order, pos_rows, neg, values, chosen, margin, scale, above, gradient
+    )
+
+
+@jit
+def each_list(
+    step, scores, pos, pos_start, neg, neg_start, expected, margin, scale, above, gradient, product
+):
+    """``one_list`` for many, the lists laid end to end."""
+    for q in range(product.size):
+        p = slice(pos_start[q], pos_start[q + 1])
+        n = slice(neg_start[q], neg_start[q + 1])
+        product[q] = one_list(
+            step, scores, pos[p], neg[n], expected[q], margin[q], scale[q], above[p], gradient
+        )
+
+
+@jit(parallel=True)
+def each_list_parallel(
+    step, scores, pos, pos_start, neg, neg_start, expected, margin, scale, above, gradient, product
+):
+    """``each_list`` on all threads."""
+    for q in numba.prange(product.size):
+        p = slice(pos_start[q], pos_start[q + 1])
+        n = slice(neg_start[q], neg_start[q + 1])
+        product[q] = one_list(
+            step, scores, pos[p], neg[n], expected[q], margin[q], scale[q], above[p], gradient
+        )

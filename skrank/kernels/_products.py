@@ -1,0 +1,58 @@
+"""Products with data that BLAS and scipy do not do as we need them.
+
+All accumulate in float64 whatever the data are stored as, and skip rows that do not count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank._jit import jit
+
+
+@jit(reorder=True)
+def dense_matvec(X, w):
+    """X w by rows."""
+    out = np.empty(X.shape[0])
+    for i in range(X.shape[0]):
+        total = 0.0
+        for k in range(X.shape[1]):
+            total += X[i, k] * w[k]
+        out[i] = total
+    return out
+
+
+@jit(reorder=True)
+def dense_rmatvec(X, active, g):
+    """X' g over the active rows."""
+    out = np.zeros(X.shape[1])
+    for t in range(active.size):
+        i = active[t]
+        weight = g[i]
+        for k in range(X.shape[1]):
+            out[k] += weight * X[i, k]
+    return out
+
+
+@jit(reorder=True)
+def csr_matvec(data, indices, indptr, w):
+    """X w for a CSR matrix."""
+    out = np.empty(indptr.size - 1)
+    for i in range(out.size):
+        total = 0.0
+        for t in range(indptr[i], indptr[i + 1]):
+            total += data[t] * w[indices[t]]
+        out[i] = total
+    return out
+
+
+@jit(reorder=True)
+def csr_rmatvec(data, indices, indptr, active, g, n_columns):
+    """X' g over the active rows of a CSR matrix."""
+    out = np.zeros(n_columns)
+    for a in range(active.size):
+        i = active[a]
+        weight = g[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            out[indices[t]] += weight * data[t]
+    return out

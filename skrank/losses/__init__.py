@@ -1,0 +1,10 @@
+"""Structured losses as functions of scores: ``loss.bind(y, groups)`` gives the objective.
+
+An objective maps scores to the value and one subgradient of a convex, piecewise linear bound of
+the loss. It knows labels and lists, never the data.
+"""
+
+from skrank.losses._average_precision import AveragePrecision
+from skrank.losses._hinge import Hinge
+
+__all__ = ["AveragePrecision", "Hinge"]

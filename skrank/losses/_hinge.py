@@ -1,0 +1,87 @@
+"""The hinge loss: the convex bound of the 0-1 loss."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skrank._groups import Groups
+from skrank._jit import jit
+
+
+@jit
+def hinge(scores, sign, weight, gradient):
+    """weight * sum of max(0, 1 - t s) over rows with sign t = 1 or -1; rows with t = 0 are out."""
+    total = 0.0
+    for row in range(scores.size):
+        loss = 1.0 - sign[row] * scores[row]
+        active = (loss > 0.0) & (sign[row] != 0.0)
+        total += loss if active else 0.0
+        gradient[row] = -weight * sign[row] if active else 0.0
+    return weight * total
+
+
+class HingeObjective:
+    """Mean hinge loss over the rows of all groups."""
+
+    def __init__(self, y: np.ndarray, groups: Groups):
+        y = np.asarray(y)
+        if y.dtype != np.bool_:
+            raise ValueError(
+                f"y has dtype {y.dtype}, but a boolean array was expected, True for positive rows. "
+                "Compare the labels with the positive class, for example y == 1."
+            )
+        if groups.n_rows == 0:
+            raise ValueError("The groups given have no rows; at least one row is needed.")
+        self._sign = np.zeros(y.size)
+        self._sign[groups.rows] = np.where(y[groups.rows], 1.0, -1.0)
+        self._weight = 1.0 / groups.n_rows
+        self.n_lists = groups.n_groups
+        self.n_skipped = 0
+        self.n_calls = 0
+        self.n_active = 0
+
+    def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """The value and one subgradient at ``scores``."""
+        scores = np.require(scores, np.float64, ["C", "W"])
+        gradient = np.empty(scores.size)
+        value = hinge(scores, self._sign, self._weight, gradient)
+        self.n_calls += 1
+        return value, gradient
+
+
+class Hinge(BaseEstimator):
+    """The mean of max(0, 1 - t_i s_i) over rows, t_i = 1 for positive and -1 for negative rows.
+
+    It decomposes over rows, bounds the share of rows on the wrong side of zero, and is what
+    losses of whole rankings are compared with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank._groups import Groups
+    >>> from skrank.losses import Hinge
+    >>> objective = Hinge().bind(np.array([True, False]), Groups.single(2))
+    >>> value, gradient = objective(np.array([0.5, -2.0]))
+    >>> value
+    0.25
+    >>> gradient
+    array([-0.5,  0. ])
+    """
+
+    def bind(self, y: np.ndarray, groups: Groups) -> HingeObjective:
+        """The loss as a function of scores.
+
+        Parameters
+        ----------
+        y : array of bool, shape (n,)
+            True for positive rows.
+        groups : Groups
+            Rows in none of the groups are left out.
+
+        Returns
+        -------
+        objective : HingeObjective
+            ``objective(scores)`` is the pair of the value and a subgradient, of shape (n,).
+        """
+        return HingeObjective(y, groups)

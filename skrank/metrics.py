@@ -1,0 +1,156 @@
+"""Ranking measures over many queries, and scorers made from them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn import config_context
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import make_scorer
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+
+from skrank._groups import encode_qid
+
+__all__ = ["mean_average_precision", "mean_average_precision_scorer"]
+
+
+def mean_average_precision(y_true, y_score, *, qid=None, pos_label=1) -> float:
+    """Average precision of each query, averaged over the queries.
+
+    The average precision of a query is the sum over its distinct scores, from the
+    highest down, of the recall gained there times the precision reached there. Rows
+    with equal scores enter together, so their order never counts. On a single query
+    this is :func:`sklearn.metrics.average_precision_score`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Relevance of each row: one or two distinct labels, of which `pos_label` is the
+        relevant one.
+    y_score : array-like of shape (n_samples,)
+        Scores, the higher the more relevant: values of ``decision_function`` or
+        probabilities.
+    qid : array-like of shape (n_samples,), default=None
+        The query of each row, in any order and of any sortable type. ``None`` makes all
+        rows one query.
+    pos_label : int, float, bool or str, default=1
+        The label of the relevant rows.
+
+    Returns
+    -------
+    score : float
+        The mean over the queries that have at least one relevant row. The others have
+        no average precision: they are left out, and one
+        :class:`~sklearn.exceptions.UndefinedMetricWarning` says how many they are. If
+        that leaves no query the result is 0.0. A query with only relevant rows counts 1.
+
+    See Also
+    --------
+    sklearn.metrics.average_precision_score : The same on one query, with sample weights.
+    mean_average_precision_scorer : The same measure as a scorer for model selection.
+
+    Examples
+    --------
+    >>> from skrank.metrics import mean_average_precision
+    >>> y_true = [1, 0, 0, 1, 0]
+    >>> y_score = [0.9, 0.1, 0.8, 0.3, 0.2]
+    >>> mean_average_precision(y_true, y_score)
+    0.83...
+    >>> mean_average_precision(y_true, y_score, qid=["a", "b", "b", "b", "a"])
+    0.75
+    """
+    y_score = column_or_1d(y_score)
+    if y_score.dtype.kind not in "fiu":
+        y_score = y_score.astype(np.float64)
+    y_true = column_or_1d(y_true)
+    check_consistent_length(y_true, y_score)
+    if y_true.size == 0:
+        raise ValueError("y_true and y_score are empty; at least one row is needed.")
+    assert_all_finite(y_score, input_name="y_score")
+    relevant = _relevant(y_true, pos_label)
+    if qid is None:
+        codes, n_queries = np.zeros(relevant.size, dtype=np.int64), 1
+    else:
+        codes, n_queries = encode_qid(qid, relevant.size)
+
+    precisions = average_precision_per_query(relevant, y_score, codes, n_queries)
+    defined = ~np.isnan(precisions)
+    n_undefined = n_queries - np.count_nonzero(defined)
+    if n_undefined:
+        outcome = "They are left out of the mean." if defined.any() else "The result is set to 0.0."
+        warnings.warn(
+            f"Average precision is undefined for {n_undefined} of {n_queries} queries, which have "
+            f"no row with the label {pos_label!r}. {outcome}",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )
+    return float(precisions[defined].mean()) if defined.any() else 0.0
+
+
+def average_precision_per_query(
+    relevant, y_score, codes, n_queries, sample_weight=None
+) -> np.ndarray:
+    """Average precision of each of the queries 0..Q-1; NaN where nothing is relevant.
+
+    One sort orders the rows by query and descending score. With R the relevant rows of a
+    query, r of them and n rows in all at or above the end of a block of equal scores,
+    the block with m relevant rows adds (m / R) (r / n). Rows count by their weights.
+    """
+    weight = np.ones(codes.size) if sample_weight is None else sample_weight
+    order = np.lexsort((y_score, codes))[::-1]
+    y_score, codes, weight = y_score[order], codes[order], weight[order]
+    weight_relevant = weight * relevant[order]
+    n_relevant = np.bincount(codes, weights=weight_relevant, minlength=n_queries)
+
+    first = np.empty(codes.size, dtype=bool)
+    first[0] = True
+    first[1:] = codes[1:] != codes[:-1]
+    last = np.empty(codes.size, dtype=bool)
+    last[-1] = True
+    last[:-1] = first[1:] | (y_score[1:] != y_score[:-1])
+    starts, ends = np.flatnonzero(first), np.flatnonzero(last)
+    queries = codes[ends]
+
+    def at_ends(values):
+        """Sums over the rows of the same query up to the end of each block."""
+        sums = np.cumsum(values)
+        before = np.zeros(n_queries)
+        before[codes[starts]] = sums[starts] - values[starts]
+        return sums[ends] - before[queries]
+
+    relevant_to_end, rows_to_end = at_ends(weight_relevant), at_ends(weight)
+    gained = np.add.reduceat(weight_relevant, np.concatenate([[0], ends[:-1] + 1]))
+    precision = np.divide(
+        relevant_to_end, rows_to_end, out=np.zeros(ends.size), where=rows_to_end > 0
+    )
+    total = np.bincount(queries, weights=gained * precision, minlength=n_queries)
+    return np.divide(total, n_relevant, out=np.full(n_queries, np.nan), where=n_relevant > 0)
+
+
+def _relevant(y_true, pos_label) -> np.ndarray:
+    """Which rows carry the positive label; an error unless the labels are binary."""
+    if y_true.dtype.kind == "f":
+        assert_all_finite(y_true, input_name="y_true")
+    labels = np.unique(y_true)
+    if labels.size > 2:
+        shown = ", ".join(repr(label) for label in labels[:5].tolist())
+        raise ValueError(
+            f"y_true has {labels.size} distinct labels ({shown}{', ...' * (labels.size > 5)}), but "
+            "average precision needs binary relevance. Turn it into relevant or not first, for "
+            "example with y_true == label or y_true >= grade."
+        )
+    textual = labels.dtype.kind in "OSUT" and not isinstance(labels[0], (bool, int, float))
+    mismatch = textual != isinstance(pos_label, (str, bytes))
+    if (labels.size == 2 and pos_label not in labels.tolist()) or mismatch:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not among the labels of y_true, "
+            f"{labels.tolist()}. Pass the label of the relevant rows as pos_label."
+        )
+    return np.asarray(y_true == pos_label, dtype=bool)
+
+
+with config_context(enable_metadata_routing=True):
+    mean_average_precision_scorer = make_scorer(
+        mean_average_precision, response_method=("decision_function", "predict_proba")
+    ).set_score_request(qid=True)

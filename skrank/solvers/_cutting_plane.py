@@ -1,0 +1,193 @@
+"""The one-slack cutting-plane method with a line search on scores.
+
+Minimises 1/2 ||w||^2 + C R(Xw) for a convex risk R of the scores, given as an objective
+(scores -> value and subgradient) and data, given as an operator (matvec, rmatvec).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank._operators import Operator
+from skrank.solvers._history import History
+from skrank.solvers._planes import PlaneSet
+from skrank.solvers._qp import QP
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+# The next plane lies a little beyond the best point: at it, planes would repeat each other.
+BEYOND_BEST = 0.1
+MAX_IDLE = 30
+MAX_LINE_SEARCH = 6
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights with all that is known there."""
+
+    w: np.ndarray
+    scores: np.ndarray
+    risk: float
+    gradient: np.ndarray
+
+    def primal(self, C: float) -> float:
+        return 0.5 * float(self.w @ self.w) + C * self.risk
+
+
+class CuttingPlanes:
+    """The state of the method: the best point, the planes and the two bounds.
+
+    ``products`` names the account of the operator's time; only "data" counts as passes over X.
+    A list given as ``gradients`` receives the score gradient of each plane, as (rows, values).
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        operator: Operator,
+        C: float,
+        qp: QP,
+        history: History,
+        start: np.ndarray,
+        *,
+        max_idle: int = MAX_IDLE,
+        products: str = "data",
+        gradients: list | None = None,
+    ):
+        self.objective = objective
+        self.operator = operator
+        self.C = C
+        self.history = history
+        self.max_idle = max_idle
+        self._products = products
+        self.gradients = gradients
+        self.planes = PlaneSet(operator.shape[1], C, qp)
+        self.best = self.evaluate(start, self.scores(start))
+        self.primal = self.best.primal(C)
+        self.dual = 0.0
+        self.add_plane(self.best)
+
+    @property
+    def w(self) -> np.ndarray:
+        return self.best.w
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """One pass over the data."""
+        with self.history.product(self._products):
+            return self.operator.matvec(w)
+
+    def evaluate(self, w: np.ndarray, scores: np.ndarray) -> Point:
+        """One call of the oracle."""
+        self.history.oracle_calls += 1
+        with self.history.time("oracle"):
+            return Point(w, scores, *self.objective(scores))
+
+    def add_plane(self, point: Point) -> None:
+        """Cut with the tangent of the risk at a point: one pass over the data."""
+        with self.history.product(self._products):
+            normal = self.operator.rmatvec(point.gradient)
+        with self.history.time("qp"):
+            self.planes.add(normal, point.risk - float(point.gradient @ point.scores))
+        if self.gradients is not None:
+            rows = np.flatnonzero(point.gradient)
+            self.gradients.append((rows, point.gradient[rows]))
+
+    def minimise_model(self, precision: float) -> np.ndarray:
+        """The minimiser of the planes found so far; raises the dual bound."""
+        with self.history.time("qp"):
+            w, dual = self.planes.solve(precision)
+            self.dual = max(self.dual, dual)
+            staying = self.planes.prune(self.max_idle)
+            if staying is not None and self.gradients is not None:
+                self.gradients[:] = [self.gradients[k] for k in staying]
+        return w
+
+    def step(self, precision: float) -> None:
+        """One iteration: minimise the model, search the line to there, add a plane."""
+        w = self.minimise_model(precision)
+        self.advance(w, self.scores(w))
+
+    def advance(self, w: np.ndarray, scores: np.ndarray) -> None:
+        """Move the best point towards new weights, as far as it pays, and cut beyond it."""
+        self.set_best(self.line_search(w, scores))
+        beyond = self.between(self.best, w, scores, BEYOND_BEST)
+        self.add_plane(beyond)
+        self.set_best(beyond)
+
+    def set_best(self, point: Point) -> None:
+        primal = point.primal(self.C)
+        if primal < self.primal:
+            self.best, self.primal = point, primal
+
+    def between(self, start: Point, w: np.ndarray, scores: np.ndarray, u: float) -> Point:
+        """The point at ``start + u (end - start)``: scores are linear in w, so no pass is needed."""
+        return self.evaluate(
+            start.w + u * (w - start.w), start.scores + u * (scores - start.scores)
+        )
+
+    def longest_step(self, scores: np.ndarray) -> float:
+        """How far the line search may go, as a multiple of the way to the new scores."""
+        return np.inf
+
+    def line_search(self, w: np.ndarray, scores: np.ndarray) -> Point:
+        """The lowest point found on the ray from the best point to w.
+
+        On the ray the norm is a known parabola and the risk is convex; its tangents on both
+        sides of the minimum bound what further search can gain.
+        """
+        start = self.best
+        direction = w - start.w
+        along = scores - start.scores
+        linear = float(start.w @ direction)
+        curvature = float(direction @ direction)
+        enough = 0.05 * (self.primal - self.dual)
+        # tangents of C R as (value at u = 0, slope), to the left and to the right of the minimum
+        left = (self.C * start.risk, self.C * float(start.gradient @ along))
+        right = None
+        best, primal = start, self.primal
+        constant = 0.5 * float(start.w @ start.w)
+        longest = self.longest_step(scores)
+        u = min(1.0, longest)
+        for _ in range(MAX_LINE_SEARCH):
+            point = self.between(start, w, scores, u)
+            value = point.primal(self.C)
+            if value < primal:
+                best, primal = point, value
+            slope = self.C * float(point.gradient @ along)
+            tangent = (self.C * point.risk - u * slope, slope)
+            if linear + u * curvature + slope < 0.0:
+                left = tangent
+            else:
+                right = tangent
+            u, bound = _lowest(linear, curvature, left, right)
+            if primal - (constant + bound) <= enough or u <= 0.0 or right is None and u >= longest:
+                break
+            u = min(u, longest)
+        return best
+
+
+def _lowest(
+    linear: float,
+    curvature: float,
+    left: tuple[float, float],
+    right: tuple[float, float] | None,
+) -> tuple[float, float]:
+    """The minimiser and minimum over u of linear u + curvature u^2/2 + the higher of two lines."""
+
+    def value(u: float) -> float:
+        risk = left[0] + u * left[1]
+        if right is not None:
+            risk = max(risk, right[0] + u * right[1])
+        return linear * u + 0.5 * curvature * u * u + risk
+
+    if curvature <= 0.0:
+        return 0.0, value(0.0)
+    u = -(linear + left[1]) / curvature
+    if right is not None:
+        crossing = (right[0] - left[0]) / (left[1] - right[1]) if right[1] > left[1] else u
+        lower = -(linear + right[1]) / curvature
+        u = min(max(crossing, lower), u) if lower <= u else u
+    return u, value(u)

@@ -1,0 +1,107 @@
+"""The planes found so far: lower bounds of the risk that are linear in the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank.solvers._qp import QP, feasible
+
+
+class PlaneSet:
+    """Planes R(w) >= b_k + p_k'w, their Gram matrix and the multipliers of the dual problem.
+
+    With total weight C the model's minimiser of 1/2 ||w||^2 + C max_k (b_k + p_k'w) is
+    w = -sum a_k p_k. Plane 0 is the zero plane, since the risk is not negative. A plane that is
+    not capped is a hard constraint b_k + p_k'w <= 0, whose multiplier has no bound.
+    """
+
+    def __init__(self, n_columns: int, C: float, qp: QP):
+        self.C = C
+        self.qp = qp
+        self.size = 1
+        self.a = np.array([C])
+        self._normals = np.zeros((16, n_columns))
+        self._offsets = np.zeros(16)
+        self._capped = np.ones(16)
+        self._gram = np.zeros((16, 16))
+        self._idle = np.zeros(16, np.int64)
+
+    @property
+    def normals(self) -> np.ndarray:
+        return self._normals[: self.size]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        return self._offsets[: self.size]
+
+    @property
+    def gram(self) -> np.ndarray:
+        return self._gram[: self.size, : self.size]
+
+    def add(self, normal: np.ndarray, offset: float, *, capped: bool = True) -> None:
+        """Append a plane with multiplier zero."""
+        k = self.size
+        if k == self._offsets.size:
+            self._reserve(2 * k)
+        self._normals[k] = normal
+        self._offsets[k] = offset
+        self._capped[k] = capped
+        self._gram[k, :k] = self._gram[:k, k] = self._normals[:k] @ normal
+        self._gram[k, k] = normal @ normal
+        self._idle[k] = 0
+        self.a = np.append(self.a, 0.0)
+        self.size += 1
+
+    def solve(self, precision: float) -> tuple[np.ndarray, float]:
+        """The model's minimiser and its dual value, a lower bound of the whole problem.
+
+        The value is that of the multipliers made feasible, so that the bound holds however
+        inexact the quadratic programme's answer is.
+        """
+        capped = self._capped[: self.size]
+        a = self.qp.solve(self.gram, self.offsets, capped, self.C, self.a, precision)
+        self.a = feasible(a, capped, self.C)
+        self._idle[: self.size] = np.where(self.a > 0.0, 0, self._idle[: self.size] + 1)
+        w = -(self.a @ self.normals)
+        return w, float(self.a @ self.offsets) - 0.5 * float(w @ w)
+
+    def prune(self, max_idle: int) -> np.ndarray | None:
+        """Forget planes without a multiplier for long; returns those that stay, if any went."""
+        stay = self._idle[: self.size] <= max_idle
+        stay[0] = True
+        # moving the Gram matrix costs more than a few idle planes do
+        if np.count_nonzero(~stay) <= 8 + self.size // 8:
+            return None
+        index = np.flatnonzero(stay)
+        m = index.size
+        self._normals[:m] = self._normals[index]
+        self._offsets[:m] = self._offsets[index]
+        self._capped[:m] = self._capped[index]
+        self._gram[:m, :m] = self._gram[np.ix_(index, index)]
+        self._idle[:m] = self._idle[index]
+        self.a = self.a[index]
+        self.size = m
+        self.qp.keep(index)
+        return index
+
+    def widen(self, columns: np.ndarray) -> None:
+        """Append columns to the normals: the planes in a space of more dimensions."""
+        m = self.size
+        normals = np.zeros((self._offsets.size, self._normals.shape[1] + columns.shape[1]))
+        normals[:m, : self._normals.shape[1]] = self.normals
+        normals[:m, self._normals.shape[1] :] = columns
+        self._normals = normals
+        if np.any(columns):
+            self._gram[:m, :m] += columns @ columns.T
+            self.qp.reset()
+
+    def _reserve(self, capacity: int) -> None:
+        m = self.size
+        for name in ("_normals", "_offsets", "_capped", "_idle"):
+            old = getattr(self, name)
+            new = np.zeros((capacity, *old.shape[1:]), old.dtype)
+            new[:m] = old[:m]
+            setattr(self, name, new)
+        gram = np.zeros((capacity, capacity))
+        gram[:m, :m] = self._gram[:m, :m]
+        self._gram = gram

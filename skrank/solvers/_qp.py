@@ -1,0 +1,236 @@
+"""Backends for the dual quadratic programme over planes.
+
+    maximise b'a - 1/2 a'Ga   subject to   a >= 0,  sum of a over the capped planes = total
+
+Plane 0 is the zero plane (no normal, no offset), the slack of the sum. A backend's
+``solve(gram, b, capped, total, a, precision)`` returns an ``a`` whose objective is within
+``precision`` of the optimum, starting from the feasible ``a`` given. A backend may keep state
+between calls; ``keep(index)`` tells it that planes went (``index`` lists those that stay) and
+``reset()`` that the Gram matrix has changed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Protocol
+
+import numpy as np
+
+from skrank.kernels import _active_set
+
+MAX_PIVOTS = 20_000
+
+
+class QPError(RuntimeError):
+    """No backend could solve the quadratic programme."""
+
+
+class QP(Protocol):
+    """What a plane set asks of a backend."""
+
+    def solve(
+        self,
+        gram: np.ndarray,
+        b: np.ndarray,
+        capped: np.ndarray,
+        total: float,
+        a: np.ndarray,
+        precision: float,
+    ) -> np.ndarray:
+        """Return optimal weights of the planes."""
+
+    def keep(self, index: np.ndarray) -> None:
+        """Planes went; those in ``index`` stay, in this order."""
+
+    def reset(self) -> None:
+        """The Gram matrix has changed."""
+
+
+class ActiveSetQP:
+    """Pivoting from the last answer; a few pivots lead from one iteration to the next."""
+
+    def __init__(self) -> None:
+        self.n_pivots = 0
+        self.reset()
+
+    def reset(self) -> None:
+        self._work = np.empty(0, np.int64)
+        self._factor = np.empty((0, 0))
+        self._size = 0
+        self._sigma = 0.0
+
+    def keep(self, index: np.ndarray) -> None:
+        place = np.full(int(index.max()) + 1, -1)
+        place[index] = np.arange(index.size)
+        self._work[: self._size] = place[self._work[: self._size]]
+
+    def solve(self, gram, b, capped, total, a, precision):
+        a, violation = self.attempt(gram, b, capped, total, a, precision)
+        if violation * total > max(precision, self._rounding(gram, b, a) * total):
+            raise QPError(
+                f"the active-set method stopped with a violation of {violation:.3g}. "
+                'Use qp_solver="auto" or "cvxpy".'
+            )
+        return a
+
+    def attempt(self, gram, b, capped, total, a, precision):
+        """The best weights found and the largest violation of the optimality conditions."""
+        m = b.size
+        a = a.copy()
+        if self._factor.shape[0] <= m:
+            self._grow(2 * m + 16)
+        tol = max(precision / total, self._rounding(gram, b, a))
+        for attempt in range(2):
+            if attempt or self._sigma == 0.0 or not self._is_current(a):
+                self._refactorise(gram, b, capped, total, a)
+            self._size, n_pivots, violation = _active_set.pivots(
+                gram,
+                b,
+                capped,
+                total,
+                tol,
+                self._sigma,
+                a,
+                self._work,
+                self._size,
+                self._factor,
+                MAX_PIVOTS,
+            )
+            self.n_pivots += n_pivots
+            if violation <= 2.0 * tol:
+                break
+        return a, violation
+
+    def _rounding(self, gram, b, a):
+        """What rounding alone may leave of a violation: some ulps of the terms of b - Ga."""
+        norms = np.sqrt(gram.diagonal())
+        return 4e-15 * (np.abs(b).max() + norms.max() * (norms @ a))
+
+    def _is_current(self, a):
+        return np.array_equal(np.sort(self._work[: self._size]), np.flatnonzero(a))
+
+    def _refactorise(self, gram, b, capped, total, a):
+        support = np.flatnonzero(a)
+        # sigma * total enters sums next to b: a larger sigma would cost digits there
+        largest = float(gram.diagonal().max())
+        self._sigma = max(1e-6 * largest, min(largest, float(np.abs(b).max()) / total), 1e-300)
+        self._size = support.size
+        self._work[: self._size] = support
+        _active_set.factorise(
+            gram, capped, self._sigma, self._work, self._size, self._factor
+        )
+
+    def _grow(self, capacity):
+        work, factor, size = self._work, self._factor, self._size
+        self._work = np.empty(capacity, np.int64)
+        self._factor = np.zeros((capacity, capacity))
+        self._work[:size] = work[:size]
+        self._factor[:size, :size] = factor[:size, :size]
+
+
+class CvxpyQP:
+    """Any solver for quadratic programmes that cvxpy knows; CLARABEL unless named otherwise.
+
+    A solver that does not report an optimal answer is followed by the next one.
+    """
+
+    def __init__(self, solver: str = "CLARABEL"):
+        self.solver = solver
+
+    def reset(self) -> None:
+        pass
+
+    def keep(self, index: np.ndarray) -> None:
+        pass
+
+    def solve(self, gram, b, capped, total, a, precision):
+        import cvxpy as cp
+
+        # the zero plane is the slack of an inequality; the rest in units that make numbers O(1)
+        unit = min(total, float(np.abs(b).max()) / max(float(gram.diagonal().max()), 1e-300))
+        value = unit * float(np.abs(b).max())
+        x = cp.Variable(b.size - 1, nonneg=True)
+        quadratic = cp.quad_form(x, cp.psd_wrap(gram[1:, 1:] * (unit * unit / value)))
+        problem = cp.Problem(
+            cp.Minimize(0.5 * quadratic - (b[1:] * (unit / value)) @ x),
+            [capped[1:] @ x <= total / unit],
+        )
+        failures = []
+        for solver in dict.fromkeys([self.solver, "CLARABEL", *qp_solvers()]):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # an inexact answer shows in its status
+                    problem.solve(solver=solver)
+            except (cp.error.SolverError, ArithmeticError, ValueError) as error:
+                failures.append(f"{solver}: {error}")
+                continue
+            if problem.status == cp.OPTIMAL:
+                rest = max(total - unit * float(capped[1:] @ x.value), 0.0)
+                return feasible(np.concatenate([[rest], x.value * unit]), capped, total)
+            failures.append(f"{solver}: {problem.status}")
+        raise QPError("no solver found the quadratic programme's optimum: " + "; ".join(failures))
+
+
+class AutoQP:
+    """The active set; where its answer fails the optimality conditions, cvxpy's."""
+
+    def __init__(self) -> None:
+        self._active_set = ActiveSetQP()
+        self._cvxpy = CvxpyQP()
+        self.n_fallbacks = 0
+
+    def reset(self) -> None:
+        self._active_set.reset()
+
+    def keep(self, index: np.ndarray) -> None:
+        self._active_set.keep(index)
+
+    def solve(self, gram, b, capped, total, a, precision):
+        try:
+            return self._active_set.solve(gram, b, capped, total, a, precision)
+        except QPError:
+            self.n_fallbacks += 1
+            self._active_set.reset()
+            return self._cvxpy.solve(gram, b, capped, total, a, precision)
+
+
+def feasible(a: np.ndarray, capped: np.ndarray, total: float) -> np.ndarray:
+    """Clip and rescale weights so that a >= 0 and capped'a = total; zero weights stay zero."""
+    a = np.maximum(a, 0.0)
+    used = float(capped[1:] @ a[1:])
+    if used >= total or (a[0] == 0.0 and used > 0.0):
+        a[capped > 0] *= total / used
+        a[0] = 0.0
+    else:
+        a[0] = total - used
+    return a
+
+
+def qp_solvers() -> list[str]:
+    """The installed solvers of cvxpy that take a quadratic objective, by name."""
+    import cvxpy as cp
+    from cvxpy.reductions.solvers import defines
+
+    names = []
+    for name in cp.installed_solvers():
+        conic = defines.SOLVER_MAP_CONIC.get(name)
+        if name in defines.SOLVER_MAP_QP or (conic is not None and conic.supports_quad_obj()):
+            names.append(name)
+    return sorted(names)
+
+
+def make_qp(name: str) -> QP:
+    """The backend called ``name``: "auto", "active-set", "cvxpy" or a solver of cvxpy."""
+    if name == "auto":
+        return AutoQP()
+    if name == "active-set":
+        return ActiveSetQP()
+    if name == "cvxpy":
+        return CvxpyQP()
+    known = qp_solvers() if isinstance(name, str) else []
+    if isinstance(name, str) and name.upper() in known:
+        return CvxpyQP(name.upper())
+    raise ValueError(
+        f"qp_solver={name!r} is not known. Use 'auto', 'active-set', 'cvxpy' or a solver for "
+        f"quadratic programmes that is installed with cvxpy: {', '.join(known) or qp_solvers()}."
+    )

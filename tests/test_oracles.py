@@ -1,0 +1,409 @@
+"""Every oracle against enumeration, against the other oracles, and against what must hold."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from skrank._groups import Groups
+from skrank.kernels import _interleaving
+from skrank.losses import AveragePrecision, Hinge, _average_precision
+from skrank.losses._average_precision import ALGORITHMS, InterleavingObjective
+
+CLASSIC = [name for name in ALGORITHMS if name != "auto"]
+ROUTES = {"short": (10**9, 10**9), "parallel": (10**9, 0), "long": (0, 10**9)}
+SOLVERS = [*(f"auto-{route}" for route in ROUTES), *CLASSIC]
+
+
+def bind(solver, y, groups=None, loss=None, **options):
+    """An objective by the name of an algorithm, or by one of the ways "auto" may take."""
+    algorithm, _, route = solver.partition("-")
+    loss = AveragePrecision() if loss is None else loss
+    loss = clone(loss).set_params(algorithm=algorithm)
+    groups = Groups.single(y.size) if groups is None else groups
+    with pytest.MonkeyPatch.context() as patch:
+        if route:
+            long_list, parallel_rows = ROUTES[route]
+            patch.setattr(_average_precision, "LONG_LIST", long_list)
+            patch.setattr(_average_precision, "PARALLEL_ROWS", parallel_rows)
+        return loss.bind(y, groups, **options)
+
+
+def tolerance(*scores):
+    """Rounding is relative to the largest score, or to the loss if that is larger."""
+    return 1e-13 * max(1.0, *(np.abs(s).max() for s in scores))
+
+
+def random_case(rng, max_rows, max_lists=1):
+    """Labels, lists and scores, some tied.
+
+    Tied scores are multiples of an irrational number, as are all their differences; gains are
+    rational up to those, hence never exactly zero, and the best ranking is unique up to ties.
+    """
+    n = int(rng.integers(2, max_rows + 1))
+    y = rng.random(n) < rng.choice([0.1, 0.5, 0.9])
+    y[rng.choice(n, size=2, replace=False)] = [True, False]
+    groups = Groups.from_qid(rng.integers(0, rng.integers(1, max_lists + 1), size=n), n)
+    if not any(0 < y[rows].sum() < rows.size for rows in split(groups)):
+        groups = Groups.single(n)
+    scores = rng.standard_normal(n) + rng.choice([0.0, 1.0, 4.0]) * y
+    if rng.random() < 0.6:
+        scores = np.round(scores * rng.choice([1.0, 3.0])) * np.sqrt(2.0)
+    return y, groups, scores * 10.0 ** rng.integers(-3, 5)
+
+
+def split(groups):
+    return np.split(groups.rows, groups.pointers[1:-1])
+
+
+@st.composite
+def small_cases(draw, max_rows=8):
+    n_pos = draw(st.integers(1, max_rows - 1))
+    n_neg = draw(st.integers(1, max_rows - n_pos))
+    y = np.array(draw(st.permutations([True] * n_pos + [False] * n_neg)))
+    score = draw(
+        st.sampled_from(
+            [st.integers(-2, 2).map(float), st.floats(-4.0, 4.0, allow_subnormal=False)]
+        )
+    )
+    scores = draw(st.lists(score, min_size=y.size, max_size=y.size))
+    scale = draw(st.sampled_from([1e-12, 0.1, 1.0, np.sqrt(2.0), 30.0, 1e12]))
+    return y, scale * np.array(scores)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+class TestAgainstEnumeration:
+    @given(case=small_cases())
+    @example(case=(np.array([True, False]), np.zeros(2)))
+    @example(case=(np.array([False, True]), np.array([1e12, -1e12])))
+    def test_value_and_gradient(self, solver, case):
+        y, scores = case
+        values, gradients = reference.violations(y, scores)
+        best = values.max()
+        value, gradient = bind(solver, y)(scores)
+        assert value == pytest.approx(best, abs=tolerance(scores))
+        shared = np.array([reference.average_ties(y, scores, g) for g in gradients])
+        maximal = shared[values > best - 1e-9 * max(1.0, np.abs(scores).max())]
+        if np.ptp(maximal, axis=0).max() < 1e-12:
+            assert_allclose(gradient, maximal[0], atol=1e-13)
+
+    @given(case=small_cases(max_rows=6), other=st.lists(st.floats(-9, 9), min_size=6, max_size=6))
+    def test_subgradient(self, solver, case, other):
+        y, scores = case
+        _, gradient = bind(solver, y)(scores)
+        best = reference.violations(y, scores)[0].max()
+        there = np.array(other[: y.size])
+        bound = best + gradient @ (there - scores)
+        assert reference.violations(y, there)[0].max() >= bound - 10 * tolerance(scores, there)
+
+
+@given(case=small_cases(max_rows=5))
+def test_interleavings_suffice(case):
+    y, scores = case
+    best = reference.violations(y, scores)[0].max()
+    best_of_all = reference.violations(y, scores, reference.all_rankings)[0].max()
+    assert best == pytest.approx(best_of_all, abs=tolerance(scores))
+
+
+class TestAgreement:
+    @pytest.mark.parametrize(
+        ("n_cases", "max_rows", "max_lists"), [(2500, 30, 5), (500, 200, 40), (12, 4000, 3)]
+    )
+    def test_all_solvers(self, n_cases, max_rows, max_lists):
+        rng = np.random.default_rng(max_rows)
+        for _ in range(n_cases):
+            y, groups, scores = random_case(rng, max_rows, max_lists)
+            results = [bind(solver, y, groups)(scores) for solver in SOLVERS]
+            for value, gradient in results[1:]:
+                assert value == pytest.approx(results[0][0], abs=10 * tolerance(scores))
+                assert_allclose(gradient, results[0][1], atol=1e-13)
+
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_order_of_rows(self, solver):
+        rng = np.random.default_rng(1)
+        for _ in range(150):
+            y, groups, scores = random_case(rng, 60, 4)
+            value, gradient = bind(solver, y, groups)(scores)
+            order = rng.permutation(y.size)
+            shuffled = Groups.from_qid(groups.codes()[order], y.size)
+            other_value, other_gradient = bind(solver, y[order], shuffled)(scores[order])
+            assert other_value == pytest.approx(value, abs=tolerance(scores))
+            assert_array_equal(other_gradient, gradient[order])
+
+    @pytest.mark.parametrize("route", ROUTES)
+    def test_expectation_never_shows(self, route):
+        rng = np.random.default_rng(2)
+        for n_rows, max_lists in [(300, 1), (3000, 20)]:
+            y, groups, _ = random_case(rng, n_rows, max_lists)
+            objective = bind(f"auto-{route}", y, groups)
+            for k in range(60):
+                scores = rng.standard_normal(y.size) + rng.choice([-5.0, 0.0, 1.0, 5.0]) * y
+                scores *= 10.0 ** rng.integers(-9, 9)
+                value, gradient = objective(scores)
+                fresh = bind(f"auto-{route}", y, groups)
+                fresh_value, fresh_gradient = fresh(scores)
+                assert value == fresh_value
+                assert_array_equal(gradient, fresh_gradient)
+                assert objective.n_active == fresh.n_active
+                assert objective.n_calls == k + 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+class TestProperties:
+    @pytest.fixture
+    def cases(self):
+        rng = np.random.default_rng(3)
+        return [random_case(rng, 120, 6) for _ in range(60)]
+
+    def test_convex_along_segments(self, solver, cases):
+        rng = np.random.default_rng(4)
+        for y, groups, start in cases:
+            objective = bind(solver, y, groups)
+            end = rng.permutation(start) + rng.standard_normal(y.size)
+            steps = np.linspace(0.0, 1.0, 9)
+            values = [objective(start + t * (end - start))[0] for t in steps]
+            assert np.diff(values, 2).min() >= -10 * tolerance(start, end)
+
+    def test_gradient_bounds_from_below(self, solver, cases):
+        rng = np.random.default_rng(5)
+        for y, groups, scores in cases:
+            objective = bind(solver, y, groups)
+            value, gradient = objective(scores)
+            for there in (scores + rng.standard_normal(y.size), rng.permutation(scores)):
+                bound = value + gradient @ (there - scores)
+                assert objective(there)[0] >= bound - 10 * tolerance(scores, there)
+
+    def test_value_is_not_negative(self, solver, cases):
+        for y, groups, scores in cases:
+            assert bind(solver, y, groups)(scores)[0] >= -tolerance(scores)
+
+    def test_bounds_the_loss(self, solver, cases):
+        for y, groups, scores in cases:
+            scores = scores + 1e-9 * np.arange(y.size) * np.abs(scores).max()
+            losses = [
+                reference.average_precision_loss(y[rows[np.argsort(-scores[rows])]])
+                for rows in split(groups)
+                if 0 < y[rows].sum() < rows.size
+            ]
+            value, _ = bind(solver, y, groups)(scores)
+            assert value >= np.mean(losses) - tolerance(scores)
+
+    def test_gradient_sums_to_zero_in_each_list(self, solver, cases):
+        for y, groups, scores in cases:
+            _, gradient = bind(solver, y, groups)(scores)
+            for rows in split(groups):
+                assert gradient[rows].sum() == pytest.approx(0.0, abs=1e-13)
+
+    def test_perfect_and_reversed(self, solver):
+        y = np.arange(50) < 20
+        value, gradient = bind(solver, y)(1e3 * y)
+        assert value == 0.0
+        assert_array_equal(gradient, 0.0)
+        objective = bind(solver, y)
+        value, gradient = objective(-1e3 * y)
+        assert value > 2e3
+        assert_allclose(gradient, np.where(y, -2 / 20, 2 / 30))
+        assert objective.n_active == 30
+
+
+class TestLists:
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_mean_over_lists_with_both_classes(self, solver):
+        rng = np.random.default_rng(6)
+        groups = Groups.from_qid(rng.integers(0, 12, size=90), 90)
+        y = rng.random(90) < 0.4
+        for rows in split(groups):
+            y[rows[:2]] = [True, False]
+        y[split(groups)[0]] = True
+        y[split(groups)[1]] = False
+        scores = rng.standard_normal(90)
+        objective = bind(solver, y, groups)
+        value, gradient = objective(scores)
+        alone = [
+            bind(solver, y, Groups(rows, np.array([0, rows.size])))(scores)
+            for rows in split(groups)[2:]
+        ]
+        assert (objective.n_lists, objective.n_skipped) == (10, 2)
+        assert value == pytest.approx(np.mean([value for value, _ in alone]))
+        assert_allclose(gradient, np.mean([gradient for _, gradient in alone], axis=0), atol=1e-15)
+
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_weights(self, solver):
+        rng = np.random.default_rng(7)
+        y = np.tile([True, False, False], 20)
+        groups = Groups.from_qid(rng.permutation(np.repeat([0, 1, 2], 20)), 60)
+        scores = rng.standard_normal(60)
+        weight = np.array([1.0, 2.0, 5.0])
+        alone = [
+            bind(solver, y, groups, list_weight=np.arange(3) == q)(scores)[0] for q in range(3)
+        ]
+        value, _ = bind(solver, y, groups, list_weight=weight)(scores)
+        assert value == pytest.approx(np.average(alone, weights=weight))
+
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_subset_of_rows(self, solver):
+        rng = np.random.default_rng(8)
+        y = rng.random(80) < 0.3
+        rows = rng.permutation(80)[:50]
+        scores = rng.standard_normal(80)
+        value, gradient = bind(solver, y, Groups(rows, np.array([0, 20, 50])))(scores)
+        part = Groups(np.arange(50), np.array([0, 20, 50]))
+        part_value, part_gradient = bind(solver, y[rows], part)(scores[rows])
+        assert value == pytest.approx(part_value)
+        assert_array_equal(gradient[rows], part_gradient)
+        assert_array_equal(np.delete(gradient, rows), 0.0)
+
+    def test_long_and_short_lists_together(self):
+        rng = np.random.default_rng(9)
+        sizes = np.array([3, 900, 40, 2000, 7])
+        y = rng.random(sizes.sum()) < 0.3
+        y[:2] = [True, False]
+        groups = Groups.from_qid(np.repeat(np.arange(5), sizes), y.size)
+        scores = np.round(rng.standard_normal(y.size), 1) * np.sqrt(2.0)
+        value, gradient = AveragePrecision().bind(y, groups)(scores)
+        greedy_value, greedy_gradient = AveragePrecision("greedy").bind(y, groups)(scores)
+        assert value == pytest.approx(greedy_value)
+        assert_allclose(gradient, greedy_gradient, atol=1e-13)
+
+    def test_arrays_need_not_be_writable(self):
+        y, groups, scores = random_case(np.random.default_rng(10), 50)
+        expected, _ = AveragePrecision().bind(y, groups)(scores)
+        for array in (y, groups.rows, groups.pointers, scores):
+            array.flags.writeable = False
+        assert AveragePrecision().bind(y, groups)(scores)[0] == expected
+
+    def test_threads_may_call_at_once(self):
+        y, groups, scores = random_case(np.random.default_rng(11), 3000, 100)
+        objectives = [bind("auto-parallel", y, groups) for _ in range(8)]
+        with ThreadPoolExecutor(4) as pool:
+            values = list(pool.map(lambda objective: objective(scores)[0], objectives))
+        assert len(set(values)) == 1
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in ("greedy", "dynamic")])
+def test_ties_are_not_quadratic(solver):
+    n, n_pos = 200_000, 500
+    y = np.arange(n) % (n // n_pos) == 0
+    objective = bind(solver, y)
+    objective(np.arange(n) / n)
+    start = time.perf_counter()
+    value, gradient = objective(np.zeros(n))
+    assert time.perf_counter() - start < 5.0
+    n_neg = n - n_pos
+    assert value == pytest.approx(np.mean(n_neg / (np.arange(1, n_pos + 1) + n_neg)))
+    assert_allclose(gradient, np.where(y, -2 / n_pos, 2 / n_neg))
+
+
+class TestErrors:
+    def test_no_list_with_both_classes(self):
+        y = np.array([True, True, False])
+        with pytest.raises(ValueError, match="None of the 2 lists given has both"):
+            AveragePrecision().bind(y, Groups.from_qid([0, 0, 1], 3))
+
+    def test_weights_of_the_lists_that_count(self):
+        y = np.array([True, True, False])
+        with pytest.raises(ValueError, match="list_weight"):
+            AveragePrecision().bind(y, Groups.from_qid([0, 1, 1], 3), np.array([1.0, 0.0]))
+
+    def test_unknown_algorithm(self):
+        with pytest.raises(ValueError, match=r"'fast'.*auto, quicksort, select"):
+            AveragePrecision("fast").bind(np.array([True, False]), Groups.single(2))
+
+    @pytest.mark.parametrize("loss", [AveragePrecision(), Hinge()])
+    def test_labels_that_are_not_boolean(self, loss):
+        with pytest.raises(ValueError, match="dtype int64, but a boolean array"):
+            loss.bind(np.array([1, -1]), Groups.single(2))
+
+    def test_hinge_without_rows(self):
+        with pytest.raises(ValueError, match="no rows"):
+            Hinge().bind(np.zeros(0, dtype=bool), Groups.single(0))
+
+
+def test_step_is_the_difference_of_costs():
+    j, i = np.meshgrid(np.arange(1, 60), np.arange(1, 40))
+    cost = _average_precision.average_precision_cost
+    step = np.vectorize(_average_precision.average_precision_step.ctypes)
+    assert_allclose(step(j, i), cost(i, j) - cost(i, j - 1), atol=1e-15)
+
+
+def dcg_discount(place):
+    return 1.0 / np.log2(1.0 + place)
+
+
+def cut_discount(place):
+    return 1.0 / np.log2(1.0 + place) if place <= 2 else 0.0
+
+
+@_interleaving.compile_step
+def dcg_step(j, i):
+    return 1.0 / np.log2(i + j) - 1.0 / np.log2(1.0 + i + j)
+
+
+@_interleaving.compile_step
+def cut_step(j, i):
+    before = 1.0 / np.log2(i + j) if i + j - 1 <= 2 else 0.0
+    after = 1.0 / np.log2(1.0 + i + j) if i + j <= 2 else 0.0
+    return before - after
+
+
+class DiscountLoss(AveragePrecision):
+    """Losses other than average precision, to show that algorithms rely on the step alone."""
+
+    def __init__(self, name="dcg", algorithm="auto"):
+        super().__init__(algorithm)
+        self.name = name
+
+    def bind(self, y, groups):
+        step, discount = DISCOUNTS[self.name]
+        discount = np.vectorize(discount, otypes=[np.float64])
+        return InterleavingObjective(
+            y,
+            groups,
+            step=step,
+            cost=lambda i, n: discount(i) - discount(i + n),
+            unit=np.vectorize(lambda n_pos: discount(np.arange(1, n_pos + 1)).sum()),
+            algorithm=self.algorithm,
+        )
+
+
+DISCOUNTS = {"dcg": (dcg_step, dcg_discount), "cut": (cut_step, cut_discount)}
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [
+        *(("dcg", solver) for solver in SOLVERS if solver not in ("search", "select")),
+        ("cut", "dynamic"),
+    ],
+)
+@given(case=small_cases(max_rows=7))
+def test_other_losses(name, solver, case):
+    y, scores = case
+    loss = reference.discount_loss(DISCOUNTS[name][1])
+    best = reference.violations(y, scores, loss=loss)[0].max()
+    value, _ = bind(solver, y, loss=DiscountLoss(name))(scores)
+    assert value == pytest.approx(best, abs=tolerance(scores))
+
+
+class TestHinge:
+    def test_against_the_definition(self):
+        rng = np.random.default_rng(12)
+        y = rng.random(70) < 0.4
+        scores = 2.0 * rng.standard_normal(70)
+        sign = np.where(y, 1.0, -1.0)
+        value, gradient = Hinge().bind(y, Groups.single(70))(scores)
+        assert value == pytest.approx(np.maximum(0.0, 1.0 - sign * scores).mean())
+        assert_allclose(gradient, np.where(sign * scores < 1.0, -sign / 70, 0.0))
+
+    def test_subset_of_rows(self):
+        y = np.array([True, False, True, False])
+        scores = np.array([0.5, 9.0, -1.0, 0.0])
+        value, gradient = Hinge().bind(y, Groups(np.array([3, 0]), np.array([0, 2])))(scores)
+        assert value == pytest.approx((0.5 + 1.0) / 2)
+        assert_array_equal(gradient, [-0.5, 0.0, 0.0, 0.5])
