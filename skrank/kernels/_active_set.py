@@ -15,6 +15,7 @@ import numpy as np
 from skrank._jit import jit
 
 FLOOR = 1e-12
+MAX_REFINEMENTS = 2
 
 
 @jit(reorder=True)
@@ -97,6 +98,33 @@ def multiplier(gram, b, capped, a, work, size, slack):
 
 
 @jit(reorder=True)
+def residual(capped, price, slack, work, size):
+    """The largest |b - Ga - price c| in the working set, where it should be zero."""
+    largest = 0.0
+    for i in range(size):
+        largest = max(largest, abs(slack[work[i]] - price * capped[work[i]]))
+    return largest
+
+
+@jit(reorder=True)
+def refine(capped, total, price, slack, ones, sum_ones, a, work, size, factor):
+    """Correct ``a`` by a solution for the residual, unless that makes a weight negative."""
+    change = np.empty(size)
+    for i in range(size):
+        change[i] = slack[work[i]] - price * capped[work[i]]
+    solve(factor, size, change)
+    rest = total
+    for i in range(size):
+        rest -= capped[work[i]] * (a[work[i]] + change[i])
+    for i in range(size):
+        change[i] += rest / sum_ones * ones[i]
+        if a[work[i]] + change[i] <= 0.0:
+            return
+    for i in range(size):
+        a[work[i]] += change[i]
+
+
+@jit(reorder=True)
 def pivots(gram, b, capped, total, tol, sigma, a, work, size, factor, max_pivots):
     """Improve the feasible ``a`` in place, by pivots, until no plane is violated by more than tol.
 
@@ -143,6 +171,11 @@ def pivots(gram, b, capped, total, tol, sigma, a, work, size, factor, max_pivots
                 break  # it looked worth entering through rounding alone
             continue
         price = multiplier(gram, b, capped, a, work, size, slack)
+        for _ in range(MAX_REFINEMENTS):
+            if residual(capped, price, slack, work, size) <= tol:
+                break
+            refine(capped, total, price, slack, ones, sum_ones, a, work, size, factor)
+            price = multiplier(gram, b, capped, a, work, size, slack)
         worst = tol
         entered = -1
         for k in range(m):

@@ -1,0 +1,246 @@
+"""The solver against independent solutions, and what it promises about bounds."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from reference import all_rankings, violations
+
+from skrank._groups import Groups
+from skrank._operators import as_operator
+from skrank.losses import AveragePrecision, Hinge
+from skrank.solvers import _history, _minimise, minimise
+from skrank.solvers._cutting_plane import _lowest
+
+BACKENDS = ["auto", "active-set", "cvxpy"]
+
+
+def problem(n=200, d=10, share=0.2, shift=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < share
+    y[:2] = True, False
+    return rng.standard_normal((n, d)) + shift * y[:, None], y
+
+
+def bind(y):
+    return AveragePrecision().bind(y, Groups.single(y.size))
+
+
+def full_solution(X, y, C, lists=None, signs=None):
+    """The whole problem with every ranking of every list as a constraint."""
+    lists = [np.arange(y.size)] if lists is None else lists
+    w = cp.Variable(X.shape[1])
+    slack = cp.Variable(len(lists))
+    constraints = [slack >= 0]
+    for q, rows in enumerate(lists):
+        # at scores of zero the values are the losses; the gradients do not depend on scores
+        losses, gradients = violations(y[rows], np.zeros(rows.size), rankings=all_rankings)
+        planes = np.unique(np.column_stack([losses, gradients]).round(12), axis=0)
+        constraints.append(slack[q] >= planes[:, 0] + planes[:, 1:] @ X[rows] @ w)
+    if signs is not None:
+        easy = np.flatnonzero(signs)
+        constraints.append(cp.multiply(signs[easy], X[easy] @ w) >= 1)
+    objective = cp.Minimize(0.5 * cp.sum_squares(w) + C / len(lists) * cp.sum(slack))
+    full = cp.Problem(objective, constraints)
+    full.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    assert full.status == cp.OPTIMAL
+    return full.value
+
+
+@pytest.mark.parametrize("qp_solver", BACKENDS)
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+def test_equals_the_solution_of_the_full_problem(qp_solver, C):
+    rng = np.random.default_rng(1)
+    for y in ([1, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 0, 1, 0]):
+        y = np.array(y, bool)
+        X = rng.standard_normal((y.size, 3))
+        solution = minimise(bind(y), as_operator(X), C, tol=1e-8, qp_solver=qp_solver)
+        assert solution.status == "converged"
+        assert solution.primal == pytest.approx(full_solution(X, y, C), rel=1e-6)
+
+
+def test_a_solver_of_low_accuracy_still_gives_valid_bounds():
+    X, y = problem(60, 4)
+    exact = minimise(bind(y), as_operator(X), 10.0, tol=1e-8)
+    rough = minimise(bind(y), as_operator(X), 10.0, tol=1e-3, qp_solver="OSQP")
+    assert rough.status == "converged"
+    assert rough.dual <= exact.primal * (1 + 1e-9)
+    assert rough.primal == pytest.approx(exact.primal, rel=1e-3)
+
+
+def test_equals_the_solution_of_the_full_problem_with_queries():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((15, 4))
+    y = np.array([1, 0, 0, 1, 0] * 3, bool)
+    qid = rng.permutation(np.repeat(["a", "b", "c"], 5))
+    lists = [np.flatnonzero(qid == q) for q in "abc"]
+    y[lists[0]] = [1, 0, 0, 1, 0]
+    y[lists[1]] = [1, 0, 0, 0, 0]
+    y[lists[2]] = [0, 1, 1, 0, 1]
+    objective = AveragePrecision().bind(y, Groups.from_qid(qid, 15))
+    solution = minimise(objective, as_operator(X), 50.0, tol=1e-8)
+    assert solution.primal == pytest.approx(full_solution(X, y, 50.0, lists), rel=1e-6)
+
+
+def test_hard_constraints_equal_the_solution_of_the_full_problem():
+    rng = np.random.default_rng(3)
+    y = np.array([1, 1, 0, 0, 0, 0, 1, 0, 1, 0], bool)
+    X = np.column_stack([rng.standard_normal((10, 3)), np.ones(10)])
+    direction = rng.standard_normal(4)
+    easy = np.arange(10) >= 5
+    truth = np.where(y, 1.0, -1.0)
+    X[easy] += np.outer(truth[easy], direction) * 1.5
+    signs = np.where(easy, truth, 0.0)
+    start = 20 * direction
+    assert (truth * (X @ start))[easy].min() >= 1
+    rows = np.flatnonzero(~easy)
+    objective = AveragePrecision().bind(y, Groups(rows, np.array([0, rows.size])))
+    for C in (0.01, 1.0, 100.0):
+        solution = minimise(objective, as_operator(X), C, tol=1e-7, start=start, signs=signs)
+        assert solution.status == "converged"
+        expected = full_solution(X, y, C, [rows], signs)
+        assert solution.primal == pytest.approx(expected, rel=1e-3)
+        assert solution.dual <= expected * (1 + 1e-6)
+        assert (truth * (X @ solution.coef))[easy].min() >= 1 - 2e-4
+
+
+def test_bounds_enclose_the_optimum_and_never_get_worse():
+    X, y = problem()
+    for C in (1.0, 1e3, 1e5):
+        solution = minimise(bind(y), as_operator(X), C, tol=1e-4)
+        history = solution.history
+        assert np.all(np.diff(history["primal"]) <= 0)
+        assert np.all(np.diff(history["dual"]) >= 0)
+        assert np.all(history["dual"] <= history["primal"])
+        assert solution.gap <= 1e-4
+        assert solution.gap == pytest.approx((solution.primal - solution.dual) / solution.primal)
+        w = solution.coef
+        assert 0.5 * w @ w + C * bind(y)(X @ w)[0] == pytest.approx(solution.primal, rel=1e-10)
+
+
+def test_history_counts_what_was_done():
+    X, y = problem()
+    objective = bind(y)
+    solution = minimise(objective, as_operator(X), 100.0)
+    history = solution.history
+    assert {values.size for values in history.values()} == {solution.n_iter}
+    assert history["oracle_calls"][-1] == objective.n_calls
+    # two passes before the first iteration and two in each
+    np.testing.assert_array_equal(history["passes"], 2 * np.arange(2, solution.n_iter + 2))
+    parts = history["seconds_oracle"] + history["seconds_qp"] + history["seconds_data"]
+    assert np.all(parts <= history["seconds"])
+
+
+def test_max_iter_is_reported():
+    X, y = problem()
+    solution = minimise(bind(y), as_operator(X), 1e4, max_iter=3)
+    assert (solution.status, solution.n_iter) == ("max_iter", 3)
+    assert solution.gap > 1e-3
+
+
+def test_starting_at_the_optimum_takes_less():
+    X, y = problem()
+    cold = minimise(bind(y), as_operator(X), 1e3)
+    warm = minimise(bind(y), as_operator(X), 1e3, start=cold.coef)
+    assert warm.n_iter < cold.n_iter
+    assert warm.primal <= cold.primal
+
+
+def always_in_a_subspace(monkeypatch):
+    monkeypatch.setattr(_minimise, "WIDE", 1)
+    monkeypatch.setattr(_minimise, "PATIENCE", -1)
+    monkeypatch.setattr(_minimise, "CHECK_EVERY", 1)
+
+
+@pytest.mark.parametrize("shape", [(150, 8), (150, 300)])
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e5])
+def test_subspace_finds_the_same_optimum(monkeypatch, shape, C):
+    X, y = problem(*shape, shift=0.1)
+    plain = minimise(bind(y), as_operator(X), C, tol=1e-6, max_iter=5000)
+    always_in_a_subspace(monkeypatch)
+    subspace = minimise(bind(y), as_operator(X), C, tol=1e-6)
+    assert subspace.status == "converged"
+    assert subspace.n_iter < plain.n_iter
+    assert subspace.primal == pytest.approx(plain.primal, rel=2e-6)
+    assert subspace.dual <= plain.primal * (1 + 1e-9)
+    assert np.all(np.diff(subspace.history["dual"]) >= 0)
+    w = subspace.coef
+    assert 0.5 * w @ w + C * bind(y)(X @ w)[0] == pytest.approx(subspace.primal, rel=1e-9)
+
+
+def test_slow_progress_on_wide_data_leads_to_the_subspace():
+    X, y = problem(400, 300, share=0.1, shift=0.0)
+    solution = minimise(bind(y), as_operator(X), 1e4, tol=1e-2, max_iter=400)
+    assert solution.status == "converged"
+    calls = np.diff(solution.history["oracle_calls"])
+    assert calls[:40].max() <= 8
+    assert calls[50:].max() > 20
+
+
+def test_forecast():
+    history = _history.History()
+    for k in range(50):
+        history.record(1.0, 1 - 0.9**k / 2, 1)
+    remaining = history.forecast(1e-6)
+    assert remaining == pytest.approx(np.log(1e-6) / np.log(0.9) - 50, abs=10)
+
+
+class Interrupting:
+    """An objective during whose n-th evaluation the user presses Ctrl-C."""
+
+    def __init__(self, objective, after):
+        self.objective, self.after = objective, after
+
+    def __call__(self, scores):
+        self.after -= 1
+        if self.after == 0:
+            raise KeyboardInterrupt
+        return self.objective(scores)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
+@pytest.mark.parametrize("after", [5, 12, 40])
+def test_an_interrupt_keeps_the_best_weights(monkeypatch, subspace, after):
+    X, y = problem(150, 300, shift=0.1)
+    if subspace:
+        always_in_a_subspace(monkeypatch)
+    solution = minimise(Interrupting(bind(y), after), as_operator(X), 1e3)
+    assert solution.status == "interrupted"
+    w = solution.coef
+    assert 0.5 * w @ w + 1e3 * bind(y)(X @ w)[0] == pytest.approx(solution.primal, rel=1e-9)
+    assert solution.primal <= 1e3 * bind(y)(np.zeros(150))[0]
+
+
+def test_progress_bar(capsys):
+    X, y = problem()
+    minimise(bind(y), as_operator(X), 10.0, verbose=1, description="class 1")
+    shown = capsys.readouterr().err
+    assert "class 1" in shown
+    assert "gap=" in shown
+    assert "objective=" in shown
+
+
+def test_hinge_equals_cvxpy():
+    X, y = problem(60, 5)
+    t = np.where(y, 1.0, -1.0)
+    w = cp.Variable(5)
+    risk = cp.sum(cp.pos(1 - cp.multiply(t, X @ w))) / 60
+    full = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + 20 * risk))
+    full.solve(solver="CLARABEL")
+    solution = minimise(Hinge().bind(y, Groups.single(60)), as_operator(X), 20.0, tol=1e-7)
+    assert solution.primal == pytest.approx(full.value, rel=1e-6)
+
+
+def test_lowest_point_of_a_parabola_and_two_lines():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        linear, left = rng.normal(), (rng.normal(), rng.normal())
+        curvature = rng.random() + 0.01
+        right = (rng.normal(), left[1] + 3 * rng.random())
+        u, value = _lowest(linear, curvature, left, right)
+        grid = u + np.linspace(-3, 3, 2001)
+        lines = np.maximum(left[0] + grid * left[1], right[0] + grid * right[1])
+        assert value <= (linear * grid + curvature * grid**2 / 2 + lines).min() + 1e-12
+        u, value = _lowest(linear, curvature, left, None)
+        parabola = linear * grid + curvature * grid**2 / 2 + left[0] + grid * left[1]
+        assert value <= parabola.min() + 1e-12
+    assert _lowest(1.0, 0.0, (2.0, 0.0), None) == (0.0, 2.0)
