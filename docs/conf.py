@@ -31,6 +31,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"quickstart\.py",
+    "capture_repr": (),
     "download_all_examples": False,
     "show_memory": False,
 }

@@ -2,8 +2,8 @@
 
 Each task is to find one of the handwritten digits among all ten, so one row in ten is positive.
 Every model gets its C from the same grid search on the training half, and the test half is not
-seen before the end. The precision-recall curves of the hardest digit, the eight, are saved as
-quickstart.png in the current folder.
+seen before the end. The precision-recall curves of one digit are saved as quickstart.png in the
+current folder.
 """
 
 import numpy as np

@@ -124,6 +124,22 @@ class TestAgreement:
                 assert value == pytest.approx(results[0][0], abs=10 * tolerance(scores))
                 assert_allclose(gradient, results[0][1], atol=1e-13)
 
+    def test_ranks_that_change_inside_ties(self):
+        # scores so close that ranks change with the position alone, at j near the ones drawn
+        rng = np.random.default_rng(0)
+        for _ in range(600):
+            n_pos, n_neg = int(rng.integers(1, 6)), int(rng.integers(5, 300))
+            y = np.arange(n_pos + n_neg) < n_pos
+            scores = np.empty(y.size)
+            j = rng.integers(1, n_neg, size=n_pos)
+            scores[y] = n_neg / 2 / (j * (j + np.sqrt(0.2)))
+            scores[~y] = -1e-6 * np.sqrt(2.0) * rng.integers(0, rng.integers(1, 12), size=n_neg)
+            value, gradient = bind("greedy", y)(scores)
+            for solver in SOLVERS:
+                other_value, other_gradient = bind(solver, y)(scores)
+                assert other_value == pytest.approx(value, abs=tolerance(scores))
+                assert_allclose(other_gradient, gradient, atol=1e-13)
+
     @pytest.mark.parametrize("solver", SOLVERS)
     def test_order_of_rows(self, solver):
         rng = np.random.default_rng(1)
@@ -199,6 +215,15 @@ class TestProperties:
             _, gradient = bind(solver, y, groups)(scores)
             for rows in split(groups):
                 assert gradient[rows].sum() == pytest.approx(0.0, abs=1e-13)
+
+    def test_largest_of_equally_good_ranks(self, solver):
+        # four negatives: the first gains exactly 1/2 - (2/4) (1 - 0) = 0 by standing on top
+        y = np.arange(5) < 1
+        objective = bind(solver, y)
+        value, gradient = objective(1.0 * y)
+        assert value == 0.0
+        assert_array_equal(gradient, 0.0)
+        assert objective.n_active == 0
 
     def test_perfect_and_reversed(self, solver):
         y = np.arange(50) < 20

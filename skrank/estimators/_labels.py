@@ -28,6 +28,11 @@ class Labels:
         if kind == "multilabel-indicator":
             dense = y.toarray() if sp.issparse(y) else np.asarray(y)
             return cls("multilabel", np.arange(dense.shape[1]), dense.astype(bool))
+        if kind.endswith("multioutput"):
+            raise ValueError(
+                f"y is {kind} of shape {np.shape(y)}, but one label a row or an indicator of zeros "
+                "and ones, a column for each label, is expected. Fit one estimator for each output."
+            )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)

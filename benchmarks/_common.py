@@ -1,0 +1,208 @@
+"""What the benchmarks share: arguments, data, timing, tables, JSON and pictures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
+
+BINARY_SETS = (
+    "mammography",
+    "page_blocks0",
+    "letter_img",
+    "internet_ads",
+    "cifar10_r18_c0",
+    "campaign",
+    "a9a",
+    "cover",
+)
+LIBRARIES = ("skrank", "numpy", "scipy", "scikit-learn", "numba", "cvxpy", "dlib")
+# Dark enough on white, and told apart by people with colour-blindness.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+MARKERS = "osD^vPX*"
+
+
+def parse_arguments(description: str) -> argparse.Namespace:
+    """--data, --small, --out and --threads; makes the output folder and sets the threads."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--data", type=Path, help="folder with data sets as .npz files")
+    parser.add_argument("--small", action="store_true", help="a run of some seconds")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--threads", type=int, default=1, help="of BLAS, OpenMP and numba alike")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    threadpool_limits(arguments.threads)
+    numba.set_num_threads(arguments.threads)
+    return arguments
+
+
+def available_sets(folder: Path | None, wanted: Iterable[str] = BINARY_SETS) -> list[str]:
+    """Names of the wanted data sets that the folder has; says so if there are none."""
+    found = [] if folder is None else [n for n in wanted if (folder / f"{n}.npz").is_file()]
+    if not found:
+        print("No real data: give a folder that holds some with --data. Skipped.")
+    return found
+
+
+def load_binary(folder: Path, name: str, max_rows: int | None = None):
+    """Features as float64, dense or CSR, and labels as booleans; at most ``max_rows`` rows.
+
+    A sparse array is stored by its parts, X_data, X_indices, X_indptr and X_shape.
+    """
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as archive:
+        y = archive["y"] == 1
+        if "X" in archive:
+            X = archive["X"].astype(np.float64)
+        else:
+            parts = [archive[f"X_{part}"] for part in ("data", "indices", "indptr")]
+            X = sp.csr_array(tuple(parts), shape=tuple(archive["X_shape"])).astype(np.float64)
+    if max_rows is not None and max_rows < y.size:
+        chosen = stratified_rows(y, max_rows)
+        X, y = X[chosen], y[chosen]
+    return X, y
+
+
+def stratified_rows(y: np.ndarray, size: int) -> np.ndarray:
+    """About ``size`` rows, with the classes in their proportion."""
+    rng = np.random.default_rng(0)
+    share = size / y.size
+    parts = []
+    for label in (False, True):
+        rows = np.flatnonzero(y == label)
+        parts.append(rng.choice(rows, max(round(share * rows.size), 10), replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+def standardise(X):
+    """Mean 0 and variance 1 for dense features; sparse ones stay as they are."""
+    return X if sp.issparse(X) else StandardScaler().fit_transform(X)
+
+
+def gaussian(n: int, d: int, n_pos: int, shift: float, seed: int):
+    """Gaussian rows; the positive ones are moved by ``shift`` in a random direction."""
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n, bool)
+    y[rng.choice(n, n_pos, replace=False)] = True
+    X = rng.standard_normal((n, d))
+    direction = rng.standard_normal(d)
+    X[y] += shift * direction / np.linalg.norm(direction)
+    return X, y
+
+
+def interleaved(
+    functions: dict[str, Callable[[], object]], rounds: int = 7, at_least: float = 0.02
+) -> dict[str, np.ndarray]:
+    """Seconds a call of each function, by rounds in which each has its turn.
+
+    What slows the machine for a while thus slows all alike. Fast functions are called repeatedly
+    in a round, for about ``at_least`` seconds.
+    """
+    repeats = {}
+    for name, function in functions.items():
+        function()  # compile, fill caches
+        start = perf_counter()
+        function()
+        repeats[name] = int(np.clip(at_least / (perf_counter() - start), 1, 1000))
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            start = perf_counter()
+            for _ in range(repeats[name]):
+                function()
+            seconds[name].append((perf_counter() - start) / repeats[name])
+    return {name: np.array(times) for name, times in seconds.items()}
+
+
+def ratio(seconds: dict[str, np.ndarray], name: str, to: str) -> float:
+    """Median over rounds of the time of one function in units of another's."""
+    return float(np.median(seconds[name] / seconds[to]))
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence]) -> None:
+    """Columns as wide as they must be; numbers with four digits."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    print(f"\n{title}")
+    for row in (header, ["-" * width for width in widths], *cells):
+        # names to the left, numbers to the right
+        first, *rest = (text.rjust(width) for text, width in zip(row, widths, strict=True))
+        print("  ".join([row[0].ljust(widths[0]) if first else first, *rest]))
+
+
+def _cell(value) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def machine(threads: int) -> dict:
+    """Facts that times depend on."""
+    versions = {}
+    for library in LIBRARIES:
+        try:
+            versions[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            versions[library] = None
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "threads": threads,
+        "thread_pools": {pool["prefix"]: pool["num_threads"] for pool in threadpool_info()},
+        "python": platform.python_version(),
+        "libraries": versions,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+def write_json(arguments: argparse.Namespace, name: str, results: dict) -> None:
+    """Write results with the facts of the machine."""
+    path = arguments.out / f"{name}.json"
+    content = {"machine": machine(arguments.threads), "small": arguments.small, **results}
+    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n")
+    print(f"wrote {path}")
+
+
+def _plain(value):
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
+
+
+def new_figure(n_rows: int, n_columns: int, width: float = 5.0, height: float = 4.0):
+    """A figure and its axes, as an array of shape (n_rows, n_columns)."""
+    figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+
+
+def save_figure(arguments: argparse.Namespace, name: str, figure: Figure) -> None:
+    """Write a figure as PNG."""
+    path = arguments.out / f"{name}.png"
+    figure.savefig(path, dpi=120)
+    print(f"wrote {path}")
+
+
+def look(k: int) -> dict:
+    """Colour and marker of the k-th curve."""
+    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "ms": 4}

@@ -1,0 +1,503 @@
+"""APSVC as people use it: in pipelines and searches, with queries, with all kinds of labels."""
+
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, make_classification, make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    TunedThresholdClassifierCV,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skrank import APSVC
+from skrank.estimators import _base
+from skrank.metrics import mean_average_precision, mean_average_precision_scorer
+from skrank.solvers import Solution
+
+
+@parametrize_with_checks([APSVC(), APSVC(easy_fraction=0.5)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return make_classification(
+        n_samples=300, n_features=12, weights=[0.8], class_sep=0.7, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    """Rows of 20 queries in random order, with scores that shift from query to query."""
+    rng = np.random.default_rng(0)
+    qid = rng.integers(20, size=400)
+    X = rng.standard_normal((400, 5))
+    signal = X[:, 0] + 0.5 * rng.standard_normal(400)
+    shift = rng.standard_normal(20)[qid]
+    y = (signal > 0.8).astype(int)
+    X[:, 1] += 3 * shift
+    return X, y, qid
+
+
+def test_the_readme_search():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), APSVC())
+    search = GridSearchCV(model, {"apsvc__C": [1, 10, 100]}).fit(X, y)
+    assert search.best_score_ > 0.99
+    scores = search.decision_function(X)
+    assert search.score(X, y) == pytest.approx(average_precision_score(y, scores))
+
+
+def test_attributes_of_a_binary_fit(binary):
+    X, y = binary
+    model = APSVC().fit(X, y)
+    assert model.coef_.shape == (1, 12)
+    assert model.intercept_.shape == (1,)
+    assert model.converged_ is True
+    assert 0 <= model.dual_gap_ <= model.tol
+    assert model.n_iter_ == model.history_["primal"].size
+    assert model.objective_ == model.history_["primal"][-1]
+    np.testing.assert_allclose(
+        model.decision_function(X), X @ model.coef_[0] + model.intercept_[0], rtol=1e-12
+    )
+    np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+    assert model.score(X, y) == pytest.approx(
+        average_precision_score(y, model.decision_function(X))
+    )
+
+
+def test_trains_for_average_precision(binary):
+    X, y = binary
+    model = APSVC(C=1e4).fit(X, y)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        w = model.coef_[0] + rng.standard_normal(12) * np.abs(model.coef_[0]).max()
+        assert model.score(X, y) >= average_precision_score(y, X @ w)
+
+
+def test_algorithms_give_the_same_model(binary):
+    X, y = binary
+    models = [
+        APSVC(algorithm=name, tol=1e-8).fit(X, y)
+        for name in ("auto", "quicksort", "select", "search", "greedy", "dynamic")
+    ]
+    for model in models[1:]:
+        np.testing.assert_allclose(model.coef_, models[0].coef_, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("qp_solver", ["active-set", "cvxpy", "CLARABEL"])
+def test_backends_give_the_same_model(binary, qp_solver):
+    X, y = binary
+    expected = APSVC(tol=1e-8).fit(X, y)
+    model = APSVC(tol=1e-8, qp_solver=qp_solver).fit(X, y)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.asfortranarray,
+        sp.csr_array,
+        sp.csc_matrix,
+        lambda X: pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])]),
+        lambda X: X.astype(np.float32),
+        lambda X: np.asfortranarray(X.astype(np.float32)),
+        lambda X: sp.csr_array(X.astype(np.float32)),
+        lambda X: X.tolist(),
+    ],
+    ids=["fortran", "csr", "csc", "frame", "float32", "float32-fortran", "csr-float32", "list"],
+)
+def test_kinds_of_data(binary, convert):
+    X, y = binary
+    expected = APSVC(tol=1e-6).fit(X, y)
+    converted = convert(X)
+    model = APSVC(tol=1e-6).fit(converted, y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-4)
+    np.testing.assert_allclose(
+        model.decision_function(converted), expected.decision_function(X), atol=0.02
+    )
+    assert hasattr(model, "feature_names_in_") == isinstance(converted, pd.DataFrame)
+
+
+def test_string_labels(binary):
+    X, y = binary
+    names = np.array(["ham", "spam"])[y]
+    model = APSVC().fit(X, names)
+    assert model.classes_.tolist() == ["ham", "spam"]
+    assert set(model.predict(X)) <= {"ham", "spam"}
+    np.testing.assert_array_equal(model.coef_, APSVC().fit(X, y).coef_)
+    assert model.score(X, names) == APSVC().fit(X, y).score(X, y)
+
+
+def test_a_column_of_labels_warns(binary):
+    X, y = binary
+    with pytest.warns(DataConversionWarning):
+        model = APSVC().fit(X, y[:, None])
+    np.testing.assert_array_equal(model.coef_, APSVC().fit(X, y).coef_)
+
+
+def test_row_order_does_not_matter(binary):
+    X, y = binary
+    order = np.random.default_rng(0).permutation(y.size)
+    first = APSVC(tol=1e-8).fit(X, y)
+    second = APSVC(tol=1e-8).fit(X[order], y[order])
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(first.intercept_, second.intercept_, rtol=1e-4, atol=1e-5)
+
+
+def test_clone_and_pickle(binary):
+    X, y = binary
+    model = APSVC(C=3.0, threshold="accuracy").fit(X, y)
+    assert clone(model).get_params() == model.get_params()
+    restored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(restored.predict(X), model.predict(X))
+    assert restored.score(X, y) == model.score(X, y)
+
+
+def test_set_output_on_a_pipeline(binary):
+    X, y = binary
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
+    model = make_pipeline(StandardScaler(), APSVC()).set_output(transform="pandas")
+    assert model.fit(frame, y)[-1].feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def test_warm_start(binary):
+    X, y = binary
+    model = APSVC(C=1e3, warm_start=True).fit(X, y)
+    cold, objective = model.n_iter_, model.objective_
+    model.fit(X, y)
+    assert model.n_iter_ < cold
+    assert model.objective_ <= objective
+    with pytest.raises(ValueError, match=r"warm_start.*\(1, 12\).*\(1, 5\)"):
+        model.fit(X[:, :5], y)
+
+
+def test_multiclass_and_parallel_fitting():
+    X, y = make_classification(
+        n_samples=240, n_classes=4, n_informative=6, n_redundant=0, random_state=0
+    )
+    names = np.array(["a", "b", "c", "d"])[y]
+    model = APSVC().fit(X, names)
+    assert model.coef_.shape == (4, 20)
+    assert model.intercept_.shape == model.n_iter_.shape == model.converged_.shape == (4,)
+    assert len(model.history_) == 4
+    scores = model.decision_function(X)
+    assert scores.shape == (240, 4)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[scores.argmax(axis=1)])
+    expected = np.mean([average_precision_score(y == k, scores[:, k]) for k in range(4)])
+    assert model.score(X, names) == pytest.approx(expected)
+    # a class that the fold lacks is left out of the average
+    some = y < 3
+    expected = np.mean([average_precision_score(y[some] == k, scores[some, k]) for k in range(3)])
+    assert model.score(X[some], names[some]) == pytest.approx(expected)
+    for k in range(4):
+        single = APSVC().fit(X, y == k)
+        np.testing.assert_allclose(model.coef_[k], single.coef_[0])
+    parallel = APSVC(n_jobs=2).fit(X, names)
+    np.testing.assert_allclose(parallel.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_multilabel(kind):
+    X, Y = make_multilabel_classification(n_samples=150, n_classes=4, random_state=0)
+    model = APSVC(C=10).fit(X, kind(Y))
+    assert model.predict(X).shape == (150, 4)
+    scores = model.decision_function(X)
+    expected = average_precision_score(Y, scores, average="macro")
+    assert model.score(X, kind(Y)) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="multilabel indicator of 4 columns"):
+        model.score(X, Y[:, :2])
+
+
+def test_constant_labels_of_an_indicator():
+    X, Y = make_multilabel_classification(n_samples=100, n_classes=3, random_state=0)
+    Y[:, 0], Y[:, 2] = 0, 1
+    with pytest.warns(UserWarning, match=r"2 of 3 classes, among them \[0, 2\]"):
+        model = APSVC(C=1.0).fit(X, Y)
+    predicted = model.predict(X)
+    assert not predicted[:, 0].any()
+    assert predicted[:, 2].all()
+    assert model.converged_.all()
+    assert model.score(X, Y[:, [0, 1, 2]]) > 0.5
+
+
+def test_queries(ranked):
+    X, y, qid = ranked
+    model = APSVC().fit(X, y, qid=qid)
+    scores = model.decision_function(X)
+    assert model.score(X, y, qid=qid) == pytest.approx(
+        mean_average_precision(y, scores, qid=qid)
+    )
+    assert model.score(X, y, qid=qid) > APSVC().fit(X, y).score(X, y) + 0.01
+    names = np.array([f"query {q}" for q in qid])
+    np.testing.assert_allclose(APSVC().fit(X, y, qid=names).coef_, model.coef_)
+    order = np.argsort(qid, kind="stable")
+    in_order = APSVC(tol=1e-8).fit(X[order], y[order], qid=qid[order])
+    unsorted = APSVC(tol=1e-8).fit(X, y, qid=qid)
+    np.testing.assert_allclose(in_order.coef_, unsorted.coef_, rtol=1e-4, atol=1e-6)
+
+
+def test_queries_with_nothing_to_rank(ranked):
+    X, y, qid = ranked
+    y = np.where(qid == 3, 0, np.where(qid == 5, 1, y))
+    with pytest.warns(UserWarning, match="2 of 20 queries have rows of one class only"):
+        model = APSVC().fit(X, y, qid=qid)
+    both = ~np.isin(qid, [3, 5])
+    np.testing.assert_allclose(model.coef_, APSVC().fit(X[both], y[both], qid=qid[both]).coef_)
+    with pytest.raises(ValueError, match="None of the 400 lists given has both"):
+        APSVC().fit(X, y, qid=np.arange(400))
+
+
+def test_score_without_queries_warns(ranked):
+    X, y, qid = ranked
+    model = APSVC().fit(X, y, qid=qid)
+    with pytest.warns(UserWarning, match="fit had 20 queries but score has no qid"):
+        model.score(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        APSVC().fit(X, y).score(X, y)
+
+
+def test_weighted_score(binary):
+    X, y = binary
+    model = APSVC().fit(X, y)
+    weight = np.random.default_rng(0).random(y.size)
+    weight[:10] = 0
+    expected = average_precision_score(y, model.decision_function(X), sample_weight=weight)
+    assert model.score(X, y, sample_weight=weight) == pytest.approx(expected)
+
+
+def test_queries_in_searches_with_routing(ranked):
+    X, y, qid = ranked
+    with config_context(enable_metadata_routing=True):
+        cv = GroupKFold(4).set_split_request(groups="qid")
+        model = make_pipeline(StandardScaler(), APSVC())
+        search = GridSearchCV(model, {"apsvc__C": [1, 100]}, cv=cv).fit(X, y, qid=qid)
+        folds = [
+            clone(model)
+            .set_params(apsvc__C=100)
+            .fit(X[train], y[train], qid=qid[train])
+            .score(X[test], y[test], qid=qid[test])
+            for train, test in GroupKFold(4).split(X, y, qid)
+        ]
+        at_100 = search.cv_results_["params"].index({"apsvc__C": 100})
+        assert search.cv_results_["mean_test_score"][at_100] == pytest.approx(np.mean(folds))
+        assert search.score(X, y, qid=qid) == pytest.approx(
+            mean_average_precision(y, search.decision_function(X), qid=qid)
+        )
+        result = cross_validate(
+            model, X, y, cv=cv, scoring=mean_average_precision_scorer, params={"qid": qid}
+        )
+        by_name = cross_val_score(model, X, y, cv=cv, params={"qid": qid})
+        np.testing.assert_allclose(result["test_score"], by_name)
+
+
+def test_queries_in_searches_without_routing(ranked):
+    X, y, qid = ranked
+    search = GridSearchCV(APSVC(), {"C": [1, 10]}, cv=GroupKFold(4))
+    with pytest.warns(UserWarning, match="score has no qid"):
+        search.fit(X, y, groups=qid, qid=qid)
+    np.testing.assert_allclose(
+        search.best_estimator_.coef_, clone(search.best_estimator_).fit(X, y, qid=qid).coef_
+    )
+
+
+def test_qid_is_keyword_only(binary):
+    X, y = binary
+    with pytest.raises(TypeError, match="positional"):
+        APSVC().fit(X, y, np.ones(y.size))
+
+
+@pytest.mark.parametrize("criterion", ["f1", "accuracy", "balanced_accuracy"])
+def test_thresholds(binary, criterion):
+    from sklearn.metrics import get_scorer
+
+    X, y = binary
+    model = APSVC(threshold=criterion).fit(X, y)
+    scores = X @ model.coef_[0]
+    scorer = get_scorer(criterion)
+    best = max(
+        scorer._score_func(y, scores > cut) for cut in np.append(np.sort(scores), scores.min() - 1)
+    )
+    assert scorer(model, X, y) == pytest.approx(best)
+    by_row = np.concatenate([model.predict(row[None]) for row in X])
+    np.testing.assert_array_equal(model.predict(X), by_row)
+
+
+def test_a_number_as_threshold(binary):
+    X, y = binary
+    assert APSVC(threshold=0.25).fit(X, y).intercept_ == [-0.25]
+
+
+def test_tuned_thresholds_and_calibration(binary):
+    X, y = binary
+    tuned = TunedThresholdClassifierCV(APSVC(), scoring="balanced_accuracy").fit(X, y)
+    assert set(tuned.predict(X)) <= {0, 1}
+    for method in ("sigmoid", "isotonic"):
+        calibrated = CalibratedClassifierCV(APSVC(), method=method).fit(X, y)
+        probability = calibrated.predict_proba(X)
+        np.testing.assert_allclose(probability.sum(axis=1), 1)
+        assert average_precision_score(y, probability[:, 1]) > 0.5
+
+
+@pytest.mark.filterwarnings("ignore:.*queries have rows of one class only")
+def test_tuned_thresholds_and_calibration_with_queries(ranked):
+    X, y, qid = ranked
+    with config_context(enable_metadata_routing=True):
+        for wrapper in (
+            TunedThresholdClassifierCV(APSVC(), cv=3),
+            CalibratedClassifierCV(APSVC(), cv=3),
+        ):
+            wrapper.fit(X, y, qid=qid)
+            assert set(wrapper.predict(X)) <= {0, 1}
+
+
+def test_non_convergence_warns_with_the_gap(binary):
+    X, y = binary
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations the relative duality gap is"):
+        model = APSVC(C=1e4, max_iter=2).fit(X, y)
+    assert model.converged_ is False
+    assert model.dual_gap_ > model.tol
+    X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="for 3 of 3 classes"):
+        APSVC(C=1e4, max_iter=2).fit(X, y)
+
+
+def interrupt_after(monkeypatch, n_steps):
+    """Press Ctrl-C during the n-th iteration of all solvers together."""
+    from skrank.solvers._cutting_plane import CuttingPlanes
+
+    step = CuttingPlanes.step
+    taken = []
+
+    def interrupted(self, precision):
+        taken.append(None)
+        if len(taken) == n_steps:
+            raise KeyboardInterrupt
+        step(self, precision)
+
+    monkeypatch.setattr(CuttingPlanes, "step", interrupted)
+
+
+def test_an_interrupt_keeps_the_model(binary, monkeypatch):
+    X, y = binary
+    interrupt_after(monkeypatch, 10)
+    with pytest.warns(ConvergenceWarning, match="was interrupted: after 9 iterations"):
+        model = APSVC(C=1e4).fit(X, y)
+    assert model.converged_ is False
+    assert model.n_iter_ == 9
+    assert model.score(X, y) > 0.6
+
+
+def test_an_interrupt_keeps_the_classes_fitted_so_far(monkeypatch):
+    X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
+    expected = APSVC().fit(X, y)
+    interrupt_after(monkeypatch, expected.n_iter_[0] + 3)
+    with pytest.warns(ConvergenceWarning, match="was interrupted for 2 of 3 classes|2 of 3"):
+        model = APSVC().fit(X, y)
+    assert model.converged_.tolist() == [True, False, False]
+    np.testing.assert_array_equal(model.coef_[0], expected.coef_[0])
+    assert model.n_iter_[2] == 1
+    assert model.predict(X).shape == (90,)
+
+
+def test_an_interrupt_while_waiting_for_workers(monkeypatch):
+    solved = (Solution.trivial(2), 0.0)
+
+    def parallel(**options):
+        def results(tasks):
+            yield solved
+            raise KeyboardInterrupt
+
+        return results
+
+    monkeypatch.setattr(_base, "Parallel", parallel)
+    rest = [partial(lambda give_up=False: ("not waited for", give_up))] * 3
+    assert _base.solve_each(rest, n_jobs=2) == [solved, *[("not waited for", True)] * 2]
+
+
+def test_verbose_shows_a_bar(binary, capsys):
+    X, y = binary
+    APSVC(verbose=1).fit(X, y)
+    assert "gap=" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"C": 0}, ValueError, r"C=0 was given, but it must be above 0"),
+        ({"C": -1.0}, ValueError, r"C=-1.0 was given"),
+        ({"C": np.nan}, ValueError, r"C=nan was given"),
+        ({"C": "big"}, TypeError, r"C must be a positive number, but 'big' was given"),
+        ({"tol": 0}, ValueError, r"tol=0 was given"),
+        ({"max_iter": 0}, ValueError, r"max_iter=0 was given, but it must be at least 1"),
+        ({"max_iter": 1.5}, TypeError, r"max_iter must be a whole number, but 1.5 was given"),
+        ({"algorithm": "magic"}, ValueError, r"'magic'.*auto, quicksort, select, search, greedy"),
+        ({"qp_solver": "magic"}, ValueError, r"'magic' is not known.*active-set.*CLARABEL"),
+        ({"threshold": "magic"}, ValueError, r"'magic' is not known.*'f1', 'accuracy'"),
+        ({"threshold": None}, ValueError, r"threshold=None is not known"),
+        ({"easy_fraction": 2}, ValueError, r"easy_fraction=2 .*between 0 and 1"),
+        ({"easy_fraction": "half"}, TypeError, r"easy_fraction must be a number from 0 to 1"),
+    ],
+)
+def test_bad_parameters(binary, parameters, error, message):
+    X, y = binary
+    with pytest.raises(error, match=message):
+        APSVC(**parameters).fit(X, y)
+
+
+def replaced(X, value):
+    X = X.copy()
+    X[3, 4] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (replaced(X, np.nan), y, None), "contains NaN"),
+        (lambda X, y: (replaced(X, np.inf), y, None), "contains infinity"),
+        (lambda X, y: (X[:0], y[:0], None), "0 sample"),
+        (lambda X, y: (X[:, :0], y, None), "0 feature"),
+        (lambda X, y: (X, np.ones_like(y), None), "y holds one class only, 1"),
+        (lambda X, y: (X, y[:-1], None), "inconsistent numbers of samples"),
+        (lambda X, y: (X, y + 0.5, None), "Unknown label type"),
+        (lambda X, y: (X, np.column_stack([y, y + 1]), None), "multiclass-multioutput"),
+        (lambda X, y: (X, y, y[:-1]), "qid has 299 entries, but X has 300 rows"),
+        (lambda X, y: (X, y, np.where(y, np.nan, 1)), "qid has a missing value at row"),
+        (lambda X, y: (X, y, np.arange(y.size)), "has both a relevant and an irrelevant"),
+        (lambda X, y: (X, None, None), "requires y to be passed"),
+    ],
+)
+def test_bad_data(binary, change, message):
+    X, y, qid = change(*binary)
+    with pytest.raises(ValueError, match=message):
+        APSVC().fit(X, y, qid=qid)
+
+
+def test_predicting_with_other_features(binary):
+    X, y = binary
+    model = APSVC().fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :5])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(X, y[:-1])
+    with pytest.raises(ValueError, match="qid has 2 entries"):
+        model.score(X, y, qid=[1, 2])
