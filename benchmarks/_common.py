@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter, NullFormatter
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -103,32 +104,33 @@ def gaussian(n: int, d: int, n_pos: int, shift: float, seed: int):
 
 
 def interleaved(
-    functions: dict[str, Callable[[], object]], rounds: int = 7, at_least: float = 0.02
-) -> dict[str, np.ndarray]:
-    """Seconds a call of each function, by rounds in which each has its turn.
+    functions: dict[str, Callable[[], object]], rounds: int = 20, budget: float = 4.0
+) -> dict[str, float]:
+    """Seconds a call of each function: the best of rounds in which each has its turn.
 
-    What slows the machine for a while thus slows all alike. Fast functions are called repeatedly
-    in a round, for about ``at_least`` seconds.
+    What slows the machine for a while thus slows all alike, and the best round is free of it.
+    In a round a function is called an even number of times, for some milliseconds; one that
+    has used up its budget of seconds sits out the rounds after the third.
     """
     repeats = {}
     for name, function in functions.items():
         function()  # compile, fill caches
         start = perf_counter()
         function()
-        repeats[name] = int(np.clip(at_least / (perf_counter() - start), 1, 1000))
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(rounds):
+        repeats[name] = 2 * int(np.clip(0.002 / (perf_counter() - start), 1, 500))
+    best = dict.fromkeys(functions, np.inf)
+    spent = dict.fromkeys(functions, 0.0)
+    for k in range(rounds):
         for name, function in functions.items():
+            if k >= 3 and spent[name] > budget:
+                continue
             start = perf_counter()
             for _ in range(repeats[name]):
                 function()
-            seconds[name].append((perf_counter() - start) / repeats[name])
-    return {name: np.array(times) for name, times in seconds.items()}
-
-
-def ratio(seconds: dict[str, np.ndarray], name: str, to: str) -> float:
-    """Median over rounds of the time of one function in units of another's."""
-    return float(np.median(seconds[name] / seconds[to]))
+            seconds = perf_counter() - start
+            spent[name] += seconds
+            best[name] = min(best[name], seconds / repeats[name])
+    return best
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence]) -> None:
@@ -201,6 +203,18 @@ def save_figure(arguments: argparse.Namespace, name: str, figure: Figure) -> Non
     path = arguments.out / f"{name}.png"
     figure.savefig(path, dpi=120)
     print(f"wrote {path}")
+
+
+def log_scale(axis, which: str = "xy") -> None:
+    """Logarithmic axes, labelled at powers of ten and, where there are few of these, between."""
+    for letter in which:
+        scaled = getattr(axis, f"{letter}axis")
+        getattr(axis, f"set_{letter}scale")("log")
+        low, high = getattr(axis, f"get_{letter}lim")()
+        few = np.log10(high / low) < 1.0
+        scaled.set_minor_formatter(FormatStrFormatter("%g") if few else NullFormatter())
+        scaled.set_tick_params(which="minor", labelsize=7)
+    axis.grid(alpha=0.3)
 
 
 def look(k: int) -> dict:

@@ -67,9 +67,8 @@ for axes, (task, (X_train, X_test, y_train, y_test)) in zip(panels, tasks.items(
 # ----------------------
 #
 # What is minimised is a bound, and it can be far above the loss. On the hard task it stays close to
-# 1, about its value at zero weights: many positives are ranked far down, and lifting them a little
-# pays more than putting the top in order. The bound follows from the attributes of any fitted
-# model. When it is near 1, compare with other classifiers before relying on the model.
+# 1, about its value at zero weights. The bound follows from the attributes of any fitted model.
+# When it is near 1, compare with other classifiers before relying on the model.
 
 for task, (X_train, _, y_train, _) in tasks.items():
     model = searches[task, "APSVC"].best_estimator_

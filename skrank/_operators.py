@@ -17,13 +17,19 @@ class Operator(Protocol):
     arguments stand for several vectors, one a column, and cost one pass over the data.
     """
 
-    shape: tuple[int, int]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         """X w, of shape (n,) or (n, k)."""
 
     def rmatvec(self, g: np.ndarray) -> np.ndarray:
         """X' g, of shape (d,) or (d, k)."""
+
+
+class RowOperator(Operator, Protocol):
+    """Data whose rows can be had one by one."""
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """The rows named by ``index``, dense, as float64."""
@@ -35,7 +41,7 @@ class DenseOperator:
     def __init__(self, X: np.ndarray):
         self.X = X
         self.shape = X.shape
-        # float32 is multiplied by compiled loops that accumulate in float64; so are few rows of float64
+        # compiled loops serve float32, to accumulate in float64, and few rows, to skip the others
         self._by_rows = X.flags.c_contiguous
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
@@ -83,7 +89,7 @@ class SparseOperator:
 class WithConstant:
     """Another operator with a column of ones after its last."""
 
-    def __init__(self, operator: Operator):
+    def __init__(self, operator: RowOperator):
         self.operator = operator
         self.shape = (operator.shape[0], operator.shape[1] + 1)
 
@@ -98,7 +104,7 @@ class WithConstant:
         return np.concatenate([rows, np.ones((rows.shape[0], 1))], axis=1)
 
 
-def as_operator(X) -> Operator:
+def as_operator(X) -> RowOperator:
     """Choose the operator for validated data."""
     if sp.issparse(X):
         return SparseOperator(X)

@@ -11,9 +11,10 @@ def check_positive(name: str, value: object, *, hint: str) -> float:
     """A real number above zero, as float."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a positive number, but {value!r} was given. {hint}")
-    if not np.isfinite(value) or value <= 0:
+    number = float(value)
+    if not 0 < number < np.inf:
         raise ValueError(f"{name}={value!r} was given, but it must be above 0 and finite. {hint}")
-    return float(value)
+    return number
 
 
 def check_count(name: str, value: object, *, hint: str) -> int:
@@ -29,6 +30,7 @@ def check_fraction(name: str, value: object, *, hint: str) -> float:
     """A real number in [0, 1]."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number from 0 to 1, but {value!r} was given. {hint}")
-    if not 0 <= value <= 1:
+    number = float(value)
+    if not 0 <= number <= 1:
         raise ValueError(f"{name}={value!r} was given, but it must lie between 0 and 1. {hint}")
-    return float(value)
+    return number

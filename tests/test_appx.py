@@ -64,7 +64,9 @@ def test_with_queries_and_more_classes():
     qid = np.arange(400) % 7
     model = APSVC(easy_fraction=0.5).fit(X, y, qid=qid)
     assert model.converged_
-    X, y = make_classification(n_samples=200, n_features=8, n_classes=3, n_informative=5, random_state=0)
+    X, y = make_classification(
+        n_samples=200, n_features=8, n_classes=3, n_informative=5, random_state=0
+    )
     assert APSVC(easy_fraction=0.5).fit(X, y).coef_.shape == (3, 8)
 
 

@@ -242,9 +242,7 @@ def test_queries(ranked):
     X, y, qid = ranked
     model = APSVC().fit(X, y, qid=qid)
     scores = model.decision_function(X)
-    assert model.score(X, y, qid=qid) == pytest.approx(
-        mean_average_precision(y, scores, qid=qid)
-    )
+    assert model.score(X, y, qid=qid) == pytest.approx(mean_average_precision(y, scores, qid=qid))
     assert model.score(X, y, qid=qid) > APSVC().fit(X, y).score(X, y) + 0.01
     names = np.array([f"query {q}" for q in qid])
     np.testing.assert_allclose(APSVC().fit(X, y, qid=names).coef_, model.coef_)

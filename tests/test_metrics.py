@@ -15,7 +15,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank.metrics import mean_average_precision, mean_average_precision_scorer
+from skrank.metrics import (
+    average_precision_per_query,
+    mean_average_precision,
+    mean_average_precision_scorer,
+)
 
 
 def loop_over_queries(y_true, y_score, qid):
@@ -261,3 +265,18 @@ def test_scorer_survives_pickling(problem):
     with config_context(enable_metadata_routing=True):
         expected = mean_average_precision_scorer(model, X, y, qid=qid)
         assert again(model, X, y, qid=qid) == expected
+
+
+@pytest.mark.parametrize("n_queries", [1, 5])
+def test_weights_of_rows_equal_scikit_learn(n_queries):
+    rng = np.random.default_rng(1)
+    relevant = rng.random(200) < 0.4
+    y_score = rng.integers(0, 20, 200).astype(float)
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], 200)
+    codes = rng.permutation(np.arange(200) % n_queries)
+    expected = [
+        average_precision_score(relevant[rows], y_score[rows], sample_weight=weight[rows])
+        for rows in (codes == query for query in range(n_queries))
+    ]
+    attained = average_precision_per_query(relevant, y_score, codes, n_queries, weight)
+    np.testing.assert_allclose(attained, expected)

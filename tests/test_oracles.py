@@ -113,7 +113,7 @@ def test_interleavings_suffice(case):
 
 class TestAgreement:
     @pytest.mark.parametrize(
-        ("n_cases", "max_rows", "max_lists"), [(2500, 30, 5), (500, 200, 40), (12, 4000, 3)]
+        ("n_cases", "max_rows", "max_lists"), [(1600, 30, 5), (400, 200, 40), (12, 4000, 3)]
     )
     def test_all_solvers(self, n_cases, max_rows, max_lists):
         rng = np.random.default_rng(max_rows)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from skrank._groups import Groups
-from skrank._operators import Operator, WithConstant
+from skrank._operators import RowOperator, WithConstant
 from skrank.losses import AveragePrecision, Hinge
 from skrank.solvers import Solution, minimise
 
 
 def fit_with_easy_rows(
-    operator: Operator,
+    operator: RowOperator,
     positive: np.ndarray,
     groups: Groups,
     C: float,
@@ -27,17 +27,17 @@ def fit_with_easy_rows(
     Both stages have a constant feature, since margins need an offset; the first stage's weights
     are feasible for the second.
     """
-    operator = WithConstant(operator)
+    data = WithConstant(operator)
     if start is not None:
         start = np.append(start, 0.0)
-    binary = minimise(Hinge().bind(positive, groups), operator, C, start=start, **options)
+    binary = minimise(Hinge().bind(positive, groups), data, C, start=start, **options)
     signs = np.where(positive, 1.0, -1.0)
-    easy = easy_rows(signs * operator.matvec(binary.coef), positive, groups, easy_fraction)
+    easy = easy_rows(signs * data.matvec(binary.coef), positive, groups, easy_fraction)
     difficult = _without(groups, easy)
     interrupted = binary.status == "interrupted"
     solution = minimise(
         loss.bind(positive, difficult),
-        operator,
+        data,
         C,
         start=binary.coef if np.any(easy) else None,
         signs=np.where(easy, signs, 0.0),

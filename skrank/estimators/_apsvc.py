@@ -76,7 +76,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Minus the threshold, so that positive scores mean the relevant class.
     n_iter_ : int or ndarray of int of shape (n_classes,)
-        Iterations; for more than one problem this and the next three are arrays with an entry for each class.
+        Iterations; for more than one problem this and the next three are arrays with an entry
+        for each class.
     objective_ : float or ndarray of shape (n_classes,)
         The value of the minimised objective.
     dual_gap_ : float or ndarray of shape (n_classes,)
@@ -91,7 +92,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         ``seconds_data``). A list of such dicts for more than one problem.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X had names that are all strings.
 
     See Also
@@ -209,9 +210,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
                 start=starts[k],
                 options=options | {"description": f"class {name!r}"},
             )
-            for k, (positive, name) in enumerate(
-                zip(labels.indicator.T, labels.names, strict=True)
-            )
+            for k, (positive, name) in enumerate(zip(labels.indicator.T, labels.names, strict=True))
         ]
         fitted = solve_each(problems, n_jobs=self.n_jobs)
         solutions, thresholds = zip(*fitted, strict=True)
@@ -237,9 +236,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             One column for each class if there are more than two or labels are multilabel.
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         scores = as_operator(X).matvec(self.coef_.T) + self.intercept_
         return scores[:, 0] if self._kind == "binary" else scores
 
@@ -344,7 +341,7 @@ def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
     n_pos = np.zeros((groups.n_groups, labels.indicator.shape[1]), np.int64)
     np.add.at(n_pos, codes, labels.indicator)
     both = (n_pos > 0) & (n_pos < n_rows)
-    rankable = both.any(axis=0)
+    rankable = np.asarray(both.any(axis=0))
     if labels.kind == "binary":
         n_skipped = groups.n_groups - np.count_nonzero(both)
         if rankable[0] and n_skipped:

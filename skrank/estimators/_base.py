@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,6 +15,12 @@ from skrank.solvers import Solution
 
 class StructuredSVM:
     """Mixin: checks of the common parameters and storage of solutions."""
+
+    C: float
+    tol: float
+    max_iter: int
+    qp_solver: str
+    verbose: int
 
     def _check_common(self) -> dict:
         """The solver's keyword arguments, checked."""
@@ -30,7 +36,7 @@ class StructuredSVM:
 
     def _store(self, solutions: list[Solution], *, single: bool) -> None:
         """Set the attributes that tell how fitting went, and warn unless it converged."""
-        columns = {
+        columns: dict[str, list] = {
             "n_iter_": [s.n_iter for s in solutions],
             "objective_": [s.primal for s in solutions],
             "dual_gap_": [s.gap for s in solutions],
@@ -51,7 +57,7 @@ def solve_each(problems: Iterable, *, n_jobs: int | None) -> list:
     """
     problems = list(problems)
     results: list = []
-    pending: Iterator = Parallel(n_jobs=n_jobs, return_as="generator")(
+    pending: Generator = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(problem)() for problem in problems
     )
     try:

@@ -80,7 +80,7 @@ def factorise(gram, capped, sigma, work, size, factor):
 
 @jit(reorder=True)
 def multiplier(gram, b, capped, a, work, size, slack):
-    """Fill slack = b - Ga and return the price of the total: the weighted mean over capped planes."""
+    """Fill slack = b - Ga; returns the price of the total, its weighted mean over capped planes."""
     for k in range(b.size):
         slack[k] = b[k]
     for i in range(size):
@@ -139,7 +139,9 @@ def pivots(gram, b, capped, total, tol, sigma, a, work, size, factor, max_pivots
     ones = np.empty(m)
     slack = np.empty(m)
     entered = -1
-    for pivot in range(max_pivots):
+    n_pivots = 0
+    while n_pivots < max_pivots:
+        n_pivots += 1
         for i in range(size):
             target[i] = b[work[i]]
             ones[i] = capped[work[i]]
@@ -191,4 +193,4 @@ def pivots(gram, b, capped, total, tol, sigma, a, work, size, factor, max_pivots
     for k in range(m):
         excess = slack[k] - capped[k] * price
         violation = max(violation, abs(excess) if inside[k] else excess)
-    return size, pivot + 1, violation
+    return size, n_pivots, violation

@@ -118,35 +118,22 @@ def count_active(step, pos, neg, margin):
 
 @jit
 def expose_bounds(neg, above):
-    """Order ``neg`` around the n_i-th largest negatives, given that n_i bounds partition it.
+    """Move the equals of each n_i-th largest negative next to it, after quickselect found it.
 
-    Between two bounds, scores equal to one of them move next to it.
+    Those among the larger ones are in place: quickselect leaves the smallest of a range at its
+    front. Going on among the smaller ones, it may have carried equals away from their end.
     """
-    n_neg = neg.size
-    last = n_neg
-    for i in range(above.size):
-        first = n_neg - above[i]
-        if first == last:
+    n_pos, n_neg = above.size, neg.size
+    for i in range(n_pos):
+        bound = n_neg - above[i]
+        following = n_neg - above[i + 1] if i + 1 < n_pos else 0
+        if bound == n_neg or bound == following:
             continue
-        smallest = np.inf
-        for t in range(first, last):
-            smallest = min(smallest, neg[t])
-        place = first
-        for t in range(first, last):
-            if neg[t] == smallest:
-                neg[place], neg[t] = neg[t], neg[place]
-                place += 1
-        below = 0
-        for k in range(i + 1, above.size):
-            if above[k] > above[i]:
-                below = n_neg - above[k]
-                break
-        place = first - 1
-        for t in range(first - 1, below - 1, -1):
-            if neg[t] == smallest:
+        place = bound - 1
+        for t in range(bound - 1, following - 1, -1):
+            if neg[t] == neg[bound]:
                 neg[place], neg[t] = neg[t], neg[place]
                 place -= 1
-        last = first
 
 
 @jit

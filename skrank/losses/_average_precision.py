@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -29,6 +30,11 @@ def average_precision_step(j, i):
 def average_precision_cost(i: np.ndarray, n: np.ndarray) -> np.ndarray:
     """One minus the precision at the i-th positive, with n negatives above it."""
     return n / (i + n)
+
+
+def average_precision_unit(n_pos: np.ndarray) -> np.ndarray:
+    """The loss is the mean of the costs."""
+    return n_pos.astype(np.float64)
 
 
 class InterleavingObjective:
@@ -240,7 +246,7 @@ def _descending(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return scores[order[::-1]], order
 
 
-ALGORITHMS = {
+ALGORITHMS: dict[str, Any] = {
     "auto": None,
     "quicksort": _classic.quicksort,
     "select": _classic.select,
@@ -325,7 +331,7 @@ class AveragePrecision(BaseEstimator):
             groups,
             step=average_precision_step,
             cost=average_precision_cost,
-            unit=np.float64,
+            unit=average_precision_unit,
             algorithm=self.algorithm,
             list_weight=list_weight,
         )

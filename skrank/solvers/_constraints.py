@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._operators import Operator
+from skrank._operators import RowOperator
 from skrank.solvers._cutting_plane import CuttingPlanes, Objective, Point
 from skrank.solvers._history import History
 from skrank.solvers._qp import QP
@@ -25,7 +25,7 @@ class ConstrainedPlanes(CuttingPlanes):
     def __init__(
         self,
         objective: Objective,
-        operator: Operator,
+        operator: RowOperator,
         C: float,
         qp: QP,
         history: History,
@@ -34,6 +34,7 @@ class ConstrainedPlanes(CuttingPlanes):
     ):
         self.rows = np.flatnonzero(signs)
         self.signs = signs[self.rows]
+        self._data = operator
         super().__init__(objective, operator, C, qp, history, start)
 
     def margins(self, scores: np.ndarray) -> np.ndarray:
@@ -56,7 +57,7 @@ class ConstrainedPlanes(CuttingPlanes):
         violated = np.flatnonzero(shortfall > SHORTFALL)
         worst = violated[np.argsort(-shortfall[violated], kind="stable")[:MAX_NEW]]
         with self.history.time("data"):
-            normals = self.operator.rows(self.rows[worst])
+            normals = self._data.rows(self.rows[worst])
         with self.history.time("qp"):
             for sign, normal in zip(self.signs[worst], normals, strict=True):
                 self.planes.add(-sign * normal, 1.0, capped=False)

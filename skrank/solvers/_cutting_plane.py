@@ -21,7 +21,9 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # The next plane lies a little beyond the best point: at it, planes would repeat each other.
 BEYOND_BEST = 0.1
 MAX_IDLE = 30
-MAX_LINE_SEARCH = 6
+MAX_LINE_SEARCH = 3
+# The share of the gap that more line search must promise to gain.
+ENOUGH = 0.3
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class CuttingPlanes:
             self.best, self.primal = point, primal
 
     def between(self, start: Point, w: np.ndarray, scores: np.ndarray, u: float) -> Point:
-        """The point at ``start + u (end - start)``: scores are linear in w, so no pass is needed."""
+        """The point at start + u (w - start): scores are linear in w, so no pass is needed."""
         return self.evaluate(
             start.w + u * (w - start.w), start.scores + u * (scores - start.scores)
         )
@@ -143,7 +145,7 @@ class CuttingPlanes:
         along = scores - start.scores
         linear = float(start.w @ direction)
         curvature = float(direction @ direction)
-        enough = 0.05 * (self.primal - self.dual)
+        enough = ENOUGH * (self.primal - self.dual)
         # tangents of C R as (value at u = 0, slope), to the left and to the right of the minimum
         left = (self.C * start.risk, self.C * float(start.gradient @ along))
         right = None
@@ -163,7 +165,8 @@ class CuttingPlanes:
             else:
                 right = tangent
             u, bound = _lowest(linear, curvature, left, right)
-            if primal - (constant + bound) <= enough or u <= 0.0 or right is None and u >= longest:
+            blocked = right is None and u >= longest
+            if primal - (constant + bound) <= enough or u <= 0.0 or blocked:
                 break
             u = min(u, longest)
         return best

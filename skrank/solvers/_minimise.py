@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-from skrank._operators import Operator
+from skrank._operators import RowOperator
 from skrank.solvers._constraints import ConstrainedPlanes
 from skrank.solvers._cutting_plane import CuttingPlanes, Objective
 from skrank.solvers._history import History, relative_gap
@@ -17,7 +17,7 @@ from skrank.solvers._subspace import SubspacePlanes
 # Solving in a subspace pays where passes are dear and progress is slow: from so many columns on,
 # when more iterations than this are to be expected; and it keeps some hundreds of score vectors.
 WIDE = 200
-PATIENCE = 200
+PATIENCE = 300
 CHECK_EVERY = 25
 MAX_SUBSPACE_ROWS = 250_000
 
@@ -46,7 +46,7 @@ class Solution:
 
 def minimise(
     objective: Objective,
-    operator: Operator,
+    operator: RowOperator,
     C: float,
     *,
     tol: float = 1e-3,
@@ -64,12 +64,12 @@ def minimise(
     history = History()
     if start is None:
         start = np.zeros(operator.shape[1])
-    solver: CuttingPlanes | SubspacePlanes
     if signs is not None:
         qp = make_qp(qp_solver)
-        solver = ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
+        planes: CuttingPlanes = ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
     else:
-        solver = CuttingPlanes(objective, operator, C, make_qp(qp_solver), history, start)
+        planes = CuttingPlanes(objective, operator, C, make_qp(qp_solver), history, start)
+    solver: CuttingPlanes | SubspacePlanes = planes
     n, d = operator.shape
     may_switch = d >= WIDE and n <= MAX_SUBSPACE_ROWS and signs is None
     status = "max_iter"
@@ -89,9 +89,8 @@ def minimise(
                 if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
                     may_switch = False
                     qps = make_qp(qp_solver), make_qp(qp_solver)
-                    solver = SubspacePlanes(objective, operator, C, qps, history, solver)
+                    solver = SubspacePlanes(objective, operator, C, qps, history, planes)
         except KeyboardInterrupt:
             status = "interrupted"
     gap = relative_gap(solver.primal, solver.dual)
     return Solution(solver.w, solver.primal, solver.dual, gap, status, n_iter, history.as_dict())
-

@@ -116,9 +116,7 @@ class ActiveSetQP:
         self._sigma = max(1e-6 * largest, min(largest, float(np.abs(b).max()) / total), 1e-300)
         self._size = support.size
         self._work[: self._size] = support
-        _active_set.factorise(
-            gram, capped, self._sigma, self._work, self._size, self._factor
-        )
+        _active_set.factorise(gram, capped, self._sigma, self._work, self._size, self._factor)
 
     def _grow(self, capacity):
         work, factor, size = self._work, self._factor, self._size

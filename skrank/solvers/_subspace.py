@@ -114,6 +114,7 @@ class SubspacePlanes:
             self.basis.widen(before.w[:, None])
         # plane 0 has no gradient
         gradients = [(np.empty(0, np.int64), np.empty(0))]
+        self._gradients = gradients
         self.inner = CuttingPlanes(
             objective,
             self.basis,
@@ -202,6 +203,6 @@ class SubspacePlanes:
         return gradients, offsets
 
     def _stacked_gradients(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows, values = zip(*self.inner.gradients, strict=True)
+        rows, values = zip(*self._gradients, strict=True)
         indptr = np.concatenate([[0], np.cumsum([r.size for r in rows])])
         return np.concatenate(values), np.concatenate(rows), indptr
