@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -71,19 +72,26 @@ class SparseOperator:
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         if w.ndim == 2:
-            return np.column_stack([self.matvec(column) for column in w.T])
+            return _by_columns(self.matvec, w, self.shape[0])
         X = self.X
         return _products.csr_matvec(X.data, X.indices, X.indptr, np.ascontiguousarray(w))
 
     def rmatvec(self, g: np.ndarray) -> np.ndarray:
         if g.ndim == 2:
-            return np.column_stack([self.rmatvec(column) for column in g.T])
+            return _by_columns(self.rmatvec, g, self.shape[1])
         X = self.X
         active = np.flatnonzero(g)
         return _products.csr_rmatvec(X.data, X.indices, X.indptr, active, g, self.shape[1])
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         return self.X[index].toarray().astype(np.float64)
+
+
+def _by_columns(product: Callable, vectors: np.ndarray, size: int) -> np.ndarray:
+    out = np.empty((size, vectors.shape[1]), order="F")
+    for k, vector in enumerate(vectors.T):
+        out[:, k] = product(vector)
+    return out
 
 
 class WithConstant:

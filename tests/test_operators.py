@@ -44,5 +44,7 @@ def test_products(kind, constant):
     loose = 1e-5 if "float32" in kind else 1e-12
     np.testing.assert_allclose(operator.matvec(w), X @ w, atol=loose)
     np.testing.assert_allclose(operator.rmatvec(g), X.T @ g, atol=loose)
+    assert operator.matvec(w[:, :0]).shape == (40, 0)
+    assert operator.rmatvec(g[:, :0]).shape == (X.shape[1], 0)
     np.testing.assert_allclose(operator.rows(np.array([3, 1])), X[[3, 1]])
     assert operator.rows(np.array([3, 1])).dtype == np.float64

@@ -42,8 +42,9 @@ class Point:
 class CuttingPlanes:
     """The state of the method: the best point, the planes and the two bounds.
 
-    ``products`` names the account of the operator's time; only "data" counts as passes over X.
-    A list given as ``gradients`` receives the score gradient of each plane, as (rows, values).
+    ``keep_gradients`` makes it remember the score gradients of the planes, for one who continues
+    on another operator. ``products`` names the account of the operator's time; "data" counts as
+    passes over X.
     """
 
     def __init__(
@@ -55,17 +56,17 @@ class CuttingPlanes:
         history: History,
         start: np.ndarray,
         *,
-        max_idle: int = MAX_IDLE,
-        products: str = "data",
-        gradients: list | None = None,
+        keep_gradients: bool = False,
     ):
         self.objective = objective
         self.operator = operator
         self.C = C
         self.history = history
-        self.max_idle = max_idle
-        self._products = products
-        self.gradients = gradients
+        self.max_idle = MAX_IDLE
+        self.products = "data"
+        self.keep_gradients = keep_gradients
+        # of each plane, as (rows, values); plane 0 has none
+        self.gradients = [(np.empty(0, np.int64), np.empty(0))]
         self.planes = PlaneSet(operator.shape[1], C, qp)
         self.best = self.evaluate(start, self.scores(start))
         self.primal = self.best.primal(C)
@@ -78,7 +79,7 @@ class CuttingPlanes:
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """One pass over the data."""
-        with self.history.product(self._products):
+        with self.history.product(self.products):
             return self.operator.matvec(w)
 
     def evaluate(self, w: np.ndarray, scores: np.ndarray) -> Point:
@@ -89,11 +90,11 @@ class CuttingPlanes:
 
     def add_plane(self, point: Point) -> None:
         """Cut with the tangent of the risk at a point: one pass over the data."""
-        with self.history.product(self._products):
+        with self.history.product(self.products):
             normal = self.operator.rmatvec(point.gradient)
         with self.history.time("qp"):
             self.planes.add(normal, point.risk - float(point.gradient @ point.scores))
-        if self.gradients is not None:
+        if self.keep_gradients:
             rows = np.flatnonzero(point.gradient)
             self.gradients.append((rows, point.gradient[rows]))
 
@@ -103,7 +104,7 @@ class CuttingPlanes:
             w, dual = self.planes.solve(precision)
             self.dual = max(self.dual, dual)
             staying = self.planes.prune(self.max_idle)
-            if staying is not None and self.gradients is not None:
+            if staying is not None and self.keep_gradients:
                 self.gradients[:] = [self.gradients[k] for k in staying]
         return w
 

@@ -15,11 +15,12 @@ from skrank.solvers._qp import make_qp
 from skrank.solvers._subspace import SubspacePlanes
 
 # Solving in a subspace pays where passes are dear and progress is slow: from so many columns on,
-# when more iterations than this are to be expected; and it keeps some hundreds of score vectors.
+# when more iterations than this are to be expected. It keeps some hundreds of vectors of either
+# length.
 WIDE = 200
 PATIENCE = 300
 CHECK_EVERY = 25
-MAX_SUBSPACE_ROWS = 250_000
+MAX_LENGTH = 100_000
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,16 @@ def minimise(
     history = History()
     if start is None:
         start = np.zeros(operator.shape[1])
-    if signs is not None:
-        qp = make_qp(qp_solver)
-        planes: CuttingPlanes = ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
-    else:
-        planes = CuttingPlanes(objective, operator, C, make_qp(qp_solver), history, start)
-    solver: CuttingPlanes | SubspacePlanes = planes
+    qp = make_qp(qp_solver)
     n, d = operator.shape
-    may_switch = d >= WIDE and n <= MAX_SUBSPACE_ROWS and signs is None
+    may_switch = d >= WIDE and max(n, d) <= MAX_LENGTH and signs is None
+    if signs is None:
+        planes = CuttingPlanes(
+            objective, operator, C, qp, history, start, keep_gradients=may_switch
+        )
+    else:
+        planes = ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
+    solver: CuttingPlanes | SubspacePlanes = planes
     status = "max_iter"
     n_iter = 0
     with tqdm(total=max_iter, desc=description, disable=verbose < 1, unit="it") as bar:
@@ -89,7 +92,7 @@ def minimise(
                 if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
                     may_switch = False
                     qps = make_qp(qp_solver), make_qp(qp_solver)
-                    solver = SubspacePlanes(objective, operator, C, qps, history, planes)
+                    solver = SubspacePlanes(planes, qps)
         except KeyboardInterrupt:
             status = "interrupted"
     gap = relative_gap(solver.primal, solver.dual)

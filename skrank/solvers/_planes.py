@@ -95,6 +95,17 @@ class PlaneSet:
             self._gram[:m, :m] += columns @ columns.T
             self.qp.reset()
 
+    def with_normals(self, normals: np.ndarray, qp: QP) -> PlaneSet:
+        """The same planes in other coordinates, with the same products of normals."""
+        other = PlaneSet(normals.shape[1], self.C, qp)
+        other._reserve(self._offsets.size)
+        other._normals[: self.size] = normals
+        for name in ("_offsets", "_capped", "_gram", "_idle"):
+            getattr(other, name)[...] = getattr(self, name)
+        other.a = self.a.copy()
+        other.size = self.size
+        return other
+
     def _reserve(self, capacity: int) -> None:
         m = self.size
         for name in ("_normals", "_offsets", "_capped", "_idle"):

@@ -11,14 +11,14 @@ progress made in the subspace is lost.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 
 from skrank._operators import Operator
 from skrank.kernels import _products
-from skrank.solvers._cutting_plane import CuttingPlanes, Objective
-from skrank.solvers._history import History
+from skrank.solvers._cutting_plane import CuttingPlanes
 from skrank.solvers._planes import PlaneSet
 from skrank.solvers._qp import QP
 
@@ -95,42 +95,25 @@ class Basis:
 class SubspacePlanes:
     """The state of the method; ``primal`` and ``dual`` bound the whole problem.
 
-    It takes over from ``before``, with the best point and the dual bound reached there.
+    It takes over from ``before``, with all that is known there, in the span of its planes.
     """
 
-    def __init__(
-        self,
-        objective: Objective,
-        operator: Operator,
-        C: float,
-        qps: tuple[QP, QP],
-        history: History,
-        before: CuttingPlanes,
-    ):
-        self.operator = operator
-        self.history = history
-        self.basis = Basis(operator)
-        with history.product("data"):
-            self.basis.widen(before.w[:, None])
-        # plane 0 has no gradient
-        gradients = [(np.empty(0, np.int64), np.empty(0))]
-        self._gradients = gradients
-        self.inner = CuttingPlanes(
-            objective,
-            self.basis,
-            C,
-            qps[0],
-            history,
-            self.basis.Q.T @ before.w,
-            max_idle=MAX_IDLE,
-            products="oracle",
-            gradients=gradients,
-        )
-        self.true_planes = PlaneSet(self.basis.size, C, qps[1])
+    def __init__(self, before: CuttingPlanes, qps: tuple[QP, QP]):
+        self.operator = before.operator
+        self.history = before.history
+        self.basis = Basis(before.operator)
         self.dual = before.dual
-        self.inner.planes.a[:] = 0.0, C
-        self.widen()
-        self.inner.planes.a[:] = C, 0.0
+        with self.history.product("data"):
+            vectors = np.column_stack([before.w, before.planes.normals[1:].T])
+            coordinates, _ = self.basis.widen(vectors)
+        normals = np.vstack([np.zeros(self.basis.size), coordinates[:, 1:].T])
+        self.true_planes = before.planes.with_normals(normals, qps[0])
+        self.inner = copy(before)
+        self.inner.operator = self.basis
+        self.inner.planes = before.planes.with_normals(normals, qps[1])
+        self.inner.best = replace(before.best, w=coordinates[:, 0])
+        self.inner.max_idle = MAX_IDLE
+        self.inner.products = "oracle"
 
     @property
     def primal(self) -> float:
@@ -158,16 +141,15 @@ class SubspacePlanes:
         if self.basis.size == self.basis.Q.shape[0]:
             self.dual = max(self.dual, inner.dual)
             return
-        self.widen()
+        self.widen(*self.aggregates())
         with self.history.time("qp"):
             _, dual = self.true_planes.solve(0.1 * precision)
             self.true_planes.prune(MAX_IDLE)
         self.dual = max(self.dual, dual)
 
-    def widen(self) -> None:
-        """Project the aggregates of the planes back and take their directions into the basis."""
+    def widen(self, gradients: np.ndarray, offsets: np.ndarray) -> None:
+        """Project planes in score space back and take their directions into the basis."""
         inner = self.inner
-        gradients, offsets = self.aggregates()
         with self.history.product("data"):
             vectors = self.operator.rmatvec(gradients)
         before = self.basis.size
@@ -203,6 +185,6 @@ class SubspacePlanes:
         return gradients, offsets
 
     def _stacked_gradients(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows, values = zip(*self._gradients, strict=True)
+        rows, values = zip(*self.inner.gradients, strict=True)
         indptr = np.concatenate([[0], np.cumsum([r.size for r in rows])])
         return np.concatenate(values), np.concatenate(rows), indptr
