@@ -34,7 +34,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    C : float, default=100.0
+    C : float, default=10.0
         Weight of the loss, which lies between 0 and 1 on any data at ``w = 0``, against the
         norm of the weights. Scale the features before comparing values.
     algorithm : {"auto", "quicksort", "select", "search", "greedy", "dynamic"}, default="auto"
@@ -123,8 +123,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
     >>> model = APSVC().fit(X, y)
     >>> model.converged_
     True
-    >>> round(model.score(X, y), 2)
-    0.74
+    >>> model.score(X, y) > 0.7
+    True
     """
 
     # Requested by default, so that pipelines and searches with metadata routing pass queries on.
@@ -133,7 +133,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C=100.0,
+        C=10.0,
         *,
         algorithm="auto",
         easy_fraction=None,
