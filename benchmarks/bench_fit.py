@@ -65,7 +65,9 @@ LABELS = {
 # Fits are repeated, the fast ones more often: the best of up to five runs within these seconds.
 MAX_RUNS = 5
 REPEAT_FOR = 4.0
+# Gaps to show in the hard regime, and where to stop; the aim is 1e-2.
 HARD_ITERATIONS = (50, 100, 200, 300)
+HARD_TOL = 5e-3
 
 
 def timed(function, *arguments):
@@ -268,7 +270,7 @@ def hard_regime(small) -> list[dict]:
                 X, y = gaussian(n, d, n_pos, shift, seed)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    model = APSVC(C=C, tol=1e-4, max_iter=max(HARD_ITERATIONS)).fit(X, y)
+                    model = APSVC(C=C, tol=HARD_TOL, max_iter=max(HARD_ITERATIONS)).fit(X, y)
                 history = model.history_
                 gap = (history["primal"] - history["dual"]) / history["primal"]
                 results.append(
@@ -285,7 +287,7 @@ def hard_regime(small) -> list[dict]:
                 )
     print_table(
         f"Hard regime, {n:,} x {d:,}, {n_pos} positives: gap after so many iterations "
-        "(target: <= 0.01 within 300)",
+        f"(stopped at {HARD_TOL:g}; target: <= 0.01 within 300)",
         [
             "labels",
             "C",

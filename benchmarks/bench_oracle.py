@@ -1,7 +1,8 @@
 """Time of one call of the oracle: scores in, value and gradient of the loss out.
 
 All algorithms of the average-precision loss are compiled alike. An objective is called on scores
-that change a little from call to call, as they do in training.
+that change a little from call to call, as they do in training: on the same scores over and over
+again the processor would learn the outcome of every comparison.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from skrank.solvers import minimise
 ALGORITHMS = ("auto", "quicksort", "select", "search", "greedy", "dynamic")
 # An algorithm is left out where one call is expected to take longer than this, in seconds.
 PATIENCE = 3.0
-CHANGE = 1.01
+# Scores change by this part of their spread; as many versions as fit into so many numbers.
+CHANGE = 0.01
+MAX_VERSIONS = 32
+MAX_NUMBERS = 4_000_000
 PAPER = {"n": 3347, "n_pos": 227, "d": 2404}
 # Mohapatra et al. 2018 (Tables 2 and 1) and 2014 (Tables 3 and 2): milliseconds a call and
 # seconds of all calls of a training run.
@@ -77,17 +81,23 @@ def bind(name: str, y: np.ndarray):
     return loss.bind(y, Groups.single(y.size))
 
 
-def on_changing(function: Callable, scores: np.ndarray) -> Callable[[], object]:
-    """The function on slightly different scores at each call."""
-    both = cycle([scores, CHANGE * scores])
-    return lambda: function(next(both))
+def versions(array: np.ndarray) -> list[np.ndarray]:
+    """The array with different small changes."""
+    rng = np.random.default_rng(1)
+    number = int(np.clip(MAX_NUMBERS // array.size, 2, MAX_VERSIONS))
+    size = CHANGE * array.std()
+    return [array + size * rng.standard_normal(array.size) for _ in range(number)]
 
 
 def contestants(names, scores, y) -> dict[str, Callable[[], object]]:
     """Functions to time, by name; "sort" is NumPy's."""
-    return {
-        name: on_changing(np.sort if name == "sort" else bind(name, y), scores) for name in names
-    }
+    changing = versions(scores)
+
+    def on_changing(function):
+        turn = cycle(changing)
+        return lambda: function(next(turn))
+
+    return {name: on_changing(np.sort if name == "sort" else bind(name, y)) for name in names}
 
 
 def share_of_active(scores, y) -> float:
@@ -158,7 +168,7 @@ def with_scores(n, d, n_pos, rounds) -> dict:
     weights = X[y].mean(axis=0) - X[~y].mean(axis=0)
 
     def followed_by(objective):
-        directions = cycle([weights, CHANGE * weights])
+        directions = cycle(versions(weights))
         return lambda: objective(operator.matvec(next(directions)))
 
     functions = {name: followed_by(bind(name, y)) for name in ("auto", "0-1")}

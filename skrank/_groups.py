@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,22 @@ class Groups:
 
 def encode_qid(qid, n_rows: int) -> tuple[np.ndarray, int]:
     """Number the queries 0..Q-1 in the sorted order of their names."""
-    values = np.asarray(column_or_1d(qid))
+    if isinstance(qid, list | tuple) and len({isinstance(value, str) for value in qid}) > 1:
+        raise TypeError(
+            "qid holds both strings and other values. Give identifiers of one sortable type, "
+            "for example with [str(value) for value in qid]."
+        )
+    values = np.asarray(qid)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"qid has shape {values.shape}, but one query identifier for each row is expected."
+        )
     if values.size != n_rows:
         raise ValueError(
-            f"qid has {values.size} entries, but X has {n_rows} rows. Give one query identifier "
-            "for each row, in the order of the rows."
+            f"qid has {values.size} entries, but there are {n_rows} rows. Give one query "
+            "identifier for each row, in the order of the rows."
         )
     if values.dtype.kind == "O":
         missing = np.array([_is_missing(value) for value in values], dtype=bool)

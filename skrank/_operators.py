@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -37,27 +37,45 @@ class RowOperator(Operator, Protocol):
 
 
 class DenseOperator:
-    """Products with a two-dimensional array in either memory order, without a copy of it."""
+    """Products with a two-dimensional array in either memory order, without a copy of it.
+
+    BLAS serves float64. Sums of float32 are taken in float64 too: by compiled loops, or on blocks
+    of rows that are converted one at a time. The loops also skip rows that do not count.
+    """
 
     def __init__(self, X: np.ndarray):
-        self.X = X
+        self.X = X if X.flags.forc else np.ascontiguousarray(X)
         self.shape = X.shape
-        # compiled loops serve float32, to accumulate in float64, and few rows, to skip the others
-        self._by_rows = X.flags.c_contiguous
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
-        if self.X.dtype == np.float64:
-            return self.X @ w
-        if w.ndim == 1 and self._by_rows:
-            return _products.dense_matvec(self.X, np.ascontiguousarray(w, dtype=np.float64))
-        return (self.X @ w.astype(self.X.dtype)).astype(np.float64)
+        X = self.X
+        if X.dtype == np.float64:
+            return X @ w
+        if w.ndim == 1 and X.flags.c_contiguous:
+            return _products.dense_matvec(X, np.ascontiguousarray(w, dtype=np.float64))
+        out = np.empty((X.shape[0], *w.shape[1:]))
+        for block in self._blocks():
+            out[block] = X[block].astype(np.float64) @ w
+        return out
 
     def rmatvec(self, g: np.ndarray) -> np.ndarray:
-        if g.ndim == 1 and self._by_rows:
+        X = self.X
+        if g.ndim == 1 and X.flags.c_contiguous:
             active = np.flatnonzero(g)
-            if self.X.dtype != np.float64 or 2 * active.size < g.size:
-                return _products.dense_rmatvec(self.X, active, g)
-        return np.asarray(self.X.T @ g.astype(self.X.dtype, copy=False), dtype=np.float64)
+            if X.dtype != np.float64 or 2 * active.size < g.size:
+                return _products.dense_rmatvec(X, active, g)
+        if X.dtype == np.float64:
+            return X.T @ g
+        out = np.zeros((X.shape[1], *g.shape[1:]))
+        for block in self._blocks():
+            out += X[block].T.astype(np.float64) @ g[block]
+        return out
+
+    def _blocks(self) -> Iterator[slice]:
+        """Blocks of rows, of some megabytes each."""
+        size = max(1, 2**20 // max(1, self.shape[1]))
+        for first in range(0, self.shape[0], size):
+            yield slice(first, first + size)
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         return self.X[index].astype(np.float64)

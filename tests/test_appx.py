@@ -78,6 +78,7 @@ def test_an_interrupt_in_the_first_stage(monkeypatch):
 
     def interrupted(self, scores):
         if self.n_calls == 20:
+            self.n_calls += 1
             raise KeyboardInterrupt
         return evaluate(self, scores)
 

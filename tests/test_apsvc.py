@@ -8,11 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, make_classification, make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.exceptions import (
+    ConvergenceWarning,
+    DataConversionWarning,
+    UndefinedMetricWarning,
+)
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -73,7 +78,7 @@ def test_attributes_of_a_binary_fit(binary):
     assert model.converged_ is True
     assert 0 <= model.dual_gap_ <= model.tol
     assert model.n_iter_ == model.history_["primal"].size
-    assert model.objective_ == model.history_["primal"][-1]
+    assert model.objective_ == pytest.approx(model.history_["primal"][-1], rel=1e-12)
     np.testing.assert_allclose(
         model.decision_function(X), X @ model.coef_[0] + model.intercept_[0], rtol=1e-12
     )
@@ -185,8 +190,11 @@ def test_warm_start(binary):
     model.fit(X, y)
     assert model.n_iter_ < cold
     assert model.objective_ <= objective
-    with pytest.raises(ValueError, match=r"warm_start.*\(1, 12\).*\(1, 5\)"):
+    with pytest.raises(ValueError, match="X has 5 features, but APSVC is expecting 12"):
         model.fit(X[:, :5], y)
+    with pytest.raises(ValueError, match=r"warm_start.*\[0, 1\], but y has \[1, 2\]"):
+        model.fit(X, y + 1)
+    model.set_params(warm_start=False).fit(X[:, :5], y + 1)
 
 
 def test_multiclass_and_parallel_fitting():
@@ -382,7 +390,7 @@ def interrupt_after(monkeypatch, n_steps):
     """Press Ctrl-C during the n-th iteration of all solvers together."""
     from skrank.solvers._cutting_plane import CuttingPlanes
 
-    step = CuttingPlanes.step
+    step = getattr(CuttingPlanes.step, "original", CuttingPlanes.step)
     taken = []
 
     def interrupted(self, precision):
@@ -391,11 +399,13 @@ def interrupt_after(monkeypatch, n_steps):
             raise KeyboardInterrupt
         step(self, precision)
 
+    interrupted.original = step
     monkeypatch.setattr(CuttingPlanes, "step", interrupted)
 
 
 def test_an_interrupt_keeps_the_model(binary, monkeypatch):
     X, y = binary
+    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
     interrupt_after(monkeypatch, 10)
     with pytest.warns(ConvergenceWarning, match="was interrupted: after 9 iterations"):
         model = APSVC(C=1e4).fit(X, y)
@@ -407,8 +417,9 @@ def test_an_interrupt_keeps_the_model(binary, monkeypatch):
 def test_an_interrupt_keeps_the_classes_fitted_so_far(monkeypatch):
     X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
     expected = APSVC().fit(X, y)
+    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
     interrupt_after(monkeypatch, expected.n_iter_[0] + 3)
-    with pytest.warns(ConvergenceWarning, match="was interrupted for 2 of 3 classes|2 of 3"):
+    with pytest.warns(ConvergenceWarning, match="was interrupted for 2 of 3 classes"):
         model = APSVC().fit(X, y)
     assert model.converged_.tolist() == [True, False, False]
     np.testing.assert_array_equal(model.coef_[0], expected.coef_[0])
@@ -427,8 +438,66 @@ def test_an_interrupt_while_waiting_for_workers(monkeypatch):
         return results
 
     monkeypatch.setattr(_base, "Parallel", parallel)
-    rest = [partial(lambda give_up=False: ("not waited for", give_up))] * 3
-    assert _base.solve_each(rest, n_jobs=2) == [solved, *[("not waited for", True)] * 2]
+    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
+    rest = [partial(lambda give_up=False: (Solution.trivial(3), give_up))] * 3
+    first, *others = _base.solve_each(rest, n_jobs=2)
+    assert first is solved
+    assert [(s.status, given_up) for s, given_up in others] == [("interrupted", True)] * 2
+
+
+def test_a_second_interrupt_is_passed_on(binary, monkeypatch):
+    X, y = binary
+    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
+    interrupt_after(monkeypatch, 5)
+    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+        APSVC().fit(X, y)
+    interrupt_after(monkeypatch, 5)
+    with pytest.raises(KeyboardInterrupt):
+        APSVC().fit(X, y)
+
+
+def test_backends_of_joblib(binary):
+    X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
+    expected = APSVC().fit(X, y).coef_
+    for backend in ("threading", "multiprocessing"):
+        with parallel_config(backend, n_jobs=2):
+            np.testing.assert_allclose(APSVC().fit(X, y).coef_, expected)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-160, 1e-100, 1e-20, 1e8, 1e10, 1e20, 1e100])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_extreme_scales_end(binary, scale):
+    X, y = binary
+    model = APSVC(max_iter=300).fit(scale * X, y)
+    assert np.all(np.isfinite(model.coef_))
+    assert 0 <= model.dual_gap_ <= 1
+    if scale < 1:
+        assert model.converged_
+
+
+@pytest.mark.parametrize("C", [1e-300, 1e-10, 1e6, 1e9])
+def test_extreme_weights_of_the_loss(binary, C):
+    X, y = binary
+    assert APSVC(C).fit(X, y).converged_
+
+
+def test_nothing_to_learn():
+    """Where no weights are better than none the fit says so at once."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), np.arange(60) % 3 == 0
+    qid = np.arange(60) // 6
+    cases = [
+        (np.zeros((60, 3)), y, None),
+        (np.ones((60, 3)), y, None),
+        (X[qid], y, qid),
+        (np.vstack([X, X]), np.concatenate([y, ~y]), None),
+        ([[1.0, 2.0], [1.0, 2.0]], [0, 1], None),
+    ]
+    for data, labels, queries in cases:
+        model = APSVC(max_iter=50).fit(data, labels, qid=queries)
+        assert model.converged_
+        np.testing.assert_allclose(model.coef_, 0, atol=1e-6)
 
 
 def test_verbose_shows_a_bar(binary, capsys):
@@ -478,7 +547,7 @@ def replaced(X, value):
         (lambda X, y: (X, y[:-1], None), "inconsistent numbers of samples"),
         (lambda X, y: (X, y + 0.5, None), "Unknown label type"),
         (lambda X, y: (X, np.column_stack([y, y + 1]), None), "multiclass-multioutput"),
-        (lambda X, y: (X, y, y[:-1]), "qid has 299 entries, but X has 300 rows"),
+        (lambda X, y: (X, y, y[:-1]), "qid has 299 entries, but there are 300 rows"),
         (lambda X, y: (X, y, np.where(y, np.nan, 1)), "qid has a missing value at row"),
         (lambda X, y: (X, y, np.arange(y.size)), "has both a relevant and an irrelevant"),
         (lambda X, y: (X, None, None), "requires y to be passed"),
@@ -488,6 +557,26 @@ def test_bad_data(binary, change, message):
     X, y, qid = change(*binary)
     with pytest.raises(ValueError, match=message):
         APSVC().fit(X, y, qid=qid)
+
+
+def test_scoring_with_labels_that_make_no_sense(binary):
+    X, y = binary
+    model = APSVC().fit(X, y)
+    for wrong in (np.array(["no", "yes"])[y], y + 5, X[:, 0], np.where(y, np.nan, 0.0)):
+        with pytest.raises(ValueError, match="labels that fit did not see"):
+            model.score(X, wrong)
+    with pytest.warns(UndefinedMetricWarning, match="no relevant row"):
+        assert model.score(X, np.zeros_like(y)) == 0
+    with pytest.raises(ValueError, match="sample_weight has values that are negative"):
+        model.score(X, y, sample_weight=-np.ones(y.size))
+    with pytest.raises(ValueError, match="1d array"):
+        model.score(X, np.column_stack([y, y]))
+
+
+def test_classes_with_nothing_to_rank_at_all():
+    X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
+    with pytest.raises(ValueError, match="None of the 3 lists given has rows both with"):
+        APSVC().fit(X, y, qid=y)
 
 
 def test_predicting_with_other_features(binary):

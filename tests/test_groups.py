@@ -73,7 +73,7 @@ def test_a_subset_of_rows_is_numbered_anew():
 
 @pytest.mark.parametrize("length", [0, 2, 4])
 def test_wrong_length(length):
-    with pytest.raises(ValueError, match=rf"qid has {length} entries, but X has 3 rows"):
+    with pytest.raises(ValueError, match=rf"qid has {length} entries, but there are 3 rows"):
         Groups.from_qid(np.arange(length), 3)
 
 
@@ -103,7 +103,7 @@ def test_types_that_cannot_be_sorted_together():
 
 
 def test_two_columns():
-    with pytest.raises(ValueError, match="1d array"):
+    with pytest.raises(ValueError, match=r"qid has shape \(3, 2\)"):
         Groups.from_qid(np.ones((3, 2)), 3)
 
 

@@ -10,6 +10,7 @@ from skrank._operators import as_operator
 from skrank.losses import AveragePrecision, Hinge
 from skrank.solvers import _history, _minimise, minimise
 from skrank.solvers._cutting_plane import _lowest
+from skrank.solvers._subspace import Basis
 
 BACKENDS = ["auto", "active-set", "cvxpy"]
 
@@ -123,7 +124,8 @@ def test_history_counts_what_was_done():
     solution = minimise(objective, as_operator(X), 100.0)
     history = solution.history
     assert {values.size for values in history.values()} == {solution.n_iter}
-    assert history["oracle_calls"][-1] == objective.n_calls
+    # one call more for the objective that is reported
+    assert history["oracle_calls"][-1] + 1 == objective.n_calls
     # two passes before the first iteration and two in each
     np.testing.assert_array_equal(history["passes"], 2 * np.arange(2, solution.n_iter + 2))
     parts = history["seconds_oracle"] + history["seconds_qp"] + history["seconds_data"]
@@ -165,6 +167,40 @@ def test_subspace_finds_the_same_optimum(monkeypatch, shape, C):
     assert np.all(np.diff(subspace.history["dual"]) >= 0)
     w = subspace.coef
     assert 0.5 * w @ w + C * bind(y)(X @ w)[0] == pytest.approx(subspace.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_coordinates_of_dependent_vectors(seed):
+    rng = np.random.default_rng(seed)
+    basis = Basis(as_operator(rng.standard_normal((30, 12))))
+    for n_columns in (3, 4, 5, 6):
+        vectors = rng.standard_normal((12, n_columns)) * 10.0 ** rng.integers(-6, 6, n_columns)
+        vectors[:, 1] = 3 * vectors[:, 0]
+        vectors[:, 2] = 0 if n_columns == 3 else vectors[:, 0] - vectors[:, 3]
+        coordinates, scores = basis.widen(vectors)
+        np.testing.assert_allclose(basis.Q.T @ basis.Q, np.eye(basis.size), atol=1e-12)
+        norms = np.linalg.norm(vectors, axis=0) + 1e-300
+        error = np.linalg.norm(basis.Q @ coordinates - vectors, axis=0) / norms
+        assert error.max() < 1e-9
+        assert scores.shape[0] == 30
+    assert basis.size == 1 + 2 + 3 + 4
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("subspace", [False, True])
+def test_single_precision_reports_the_objective_of_its_weights(monkeypatch, order, subspace):
+    X, y = problem(150, 60, shift=0.1)
+    X[:, 0] += 1e3
+    if subspace:
+        always_in_a_subspace(monkeypatch)
+    single = np.asarray(X, dtype=np.float32, order=order)
+    solution = minimise(bind(y), as_operator(single), 100.0, tol=1e-4)
+    exact = minimise(bind(y), as_operator(single.astype(np.float64)), 100.0, tol=1e-6)
+    w = solution.coef
+    primal = 0.5 * w @ w + 100.0 * bind(y)(single.astype(np.float64) @ w)[0]
+    assert solution.primal == pytest.approx(primal, rel=1e-9)
+    assert solution.dual <= exact.primal * (1 + 1e-9)
+    assert solution.primal == pytest.approx(exact.primal, rel=2e-4)
 
 
 def test_slow_progress_on_wide_data_leads_to_the_subspace():

@@ -40,7 +40,7 @@ def fit_with_easy_rows(
         data,
         C,
         start=binary.coef if np.any(easy) else None,
-        signs=np.where(easy, signs, 0.0),
+        signs=np.where(easy, signs, 0.0) if np.any(easy) else None,
         **options | ({"max_iter": 0} if interrupted else {}),
     )
     status = "interrupted" if interrupted else solution.status

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +21,7 @@ from skrank.estimators._appx import fit_with_easy_rows
 from skrank.estimators._base import StructuredSVM, solve_each
 from skrank.estimators._labels import Labels, predict_labels
 from skrank.losses import AveragePrecision
+from skrank.losses._average_precision import check_algorithm
 from skrank.metrics import average_precision_per_query
 from skrank.solvers import Solution, minimise
 from skrank.solvers._qp import make_qp
@@ -46,7 +48,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         is held at a margin of 1 by hard constraints, and the average precision counts over the
         remaining rows only. Where the remaining rows (of a query) lack a class, all rows of
         that class (and query) count; if the binary SVM finds all rows easy this is the exact
-        problem.
+        problem. `objective_`, `n_iter_` and `history_` are then those of the second stage, whose
+        weights include one for a constant feature.
     threshold : {"f1", "accuracy", "balanced_accuracy"} or float, default="f1"
         Average precision does not change when all scores shift, so labels need a threshold: the
         one that is best on the training scores by this measure, or the number given.
@@ -59,7 +62,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         QP solver installed with cvxpy, or "auto": the active set, checked, and cvxpy where
         the check fails.
     warm_start : bool, default=False
-        Start from the `coef_` of the last fit.
+        Start from the `coef_` of the last fit, on the same features and classes. Nothing else is
+        kept, so many short fits in a row get less far than one long one.
     n_jobs : int or None, default=None
         Number of classes fitted at a time, if there are more than two or labels are
         multilabel. ``None`` means 1 unless in a :obj:`joblib.parallel_backend` context.
@@ -102,6 +106,10 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
+    There are no `sample_weight` and `class_weight` in `fit`: a ranking has no loss of single rows
+    to weigh. Ctrl-C during `fit` keeps the best weights found so far, with a warning; pressed twice
+    within three seconds it stops a search or script as usual.
+
     Labels depend on `threshold`, rankings do not. To choose a threshold by cross-validation wrap
     the estimator in :class:`~sklearn.model_selection.TunedThresholdClassifierCV`, to get
     probabilities in :class:`~sklearn.calibration.CalibratedClassifierCV`.
@@ -162,15 +170,16 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data, float32 or float64, which is not copied if it is C- or F-contiguous
-            (sparse: CSR).
+            Training data, float32 or float64, which is not copied unless it is neither C- nor
+            F-contiguous, or sparse and not CSR.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels of any type; two classes, more (one against the rest), or a multilabel
             indicator.
         qid : array-like of shape (n_samples,), default=None
             The query of each row, in any order and of any sortable type: rows are ranked within
             their query only and the loss is the mean over queries. Queries that lack relevant or
-            irrelevant rows have nothing to rank; they are left out, with a warning.
+            irrelevant rows have nothing to rank and are left out, for each class by itself; with
+            two classes a warning says how many they are.
 
         Returns
         -------
@@ -179,11 +188,12 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         """
         options = self._check_common()
         check_criterion(self.threshold)
-        loss = AveragePrecision(algorithm=self.algorithm)
+        check_algorithm(self.algorithm)
         make_qp(self.qp_solver)
         if self.easy_fraction is not None:
             hint = "It is the part of the easy rows to keep out of the ranking; None for none."
             check_fraction("easy_fraction", self.easy_fraction, hint=hint)
+        warm = self.warm_start and hasattr(self, "coef_")
         X, y = validate_data(
             self,
             X,
@@ -191,11 +201,12 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             multi_output=True,
+            reset=not warm,
         )
         labels = Labels.from_y(y)
         groups = Groups.from_qid(qid, X.shape[0])
         rankable = _rankable(labels, groups)
-        starts = self._starts(labels)
+        starts = self._starts(labels) if warm else [None] * len(labels.names)
         problems = [
             partial(
                 _fit_one,
@@ -203,7 +214,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
                 positive,
                 groups,
                 C=float(self.C),
-                loss=loss,
+                loss=AveragePrecision(algorithm=self.algorithm),
                 easy_fraction=self.easy_fraction,
                 threshold=self.threshold,
                 rankable=bool(rankable[k]),
@@ -293,12 +304,21 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         else:
             codes, n_queries = encode_qid(qid, indicator.shape[0])
         if sample_weight is not None:
-            sample_weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64)
+            sample_weight = column_or_1d(sample_weight, dtype=np.float64)
+            if not np.all(sample_weight >= 0.0):
+                raise ValueError("sample_weight has values that are negative or nan.")
         values = []
         for positive, column in zip(indicator.T, scores.reshape(indicator.shape).T, strict=True):
             each = average_precision_per_query(positive, column, codes, n_queries, sample_weight)
             if not np.all(np.isnan(each)):
                 values.append(np.nanmean(each))
+        if not values:
+            warnings.warn(
+                "Average precision is undefined, since y has no relevant row. The score is set to "
+                "0.0. Use a splitter that keeps classes together, such as StratifiedKFold.",
+                UndefinedMetricWarning,
+                stacklevel=2,
+            )
         return float(np.mean(values)) if values else 0.0
 
     def _indicator(self, y) -> np.ndarray:
@@ -312,18 +332,21 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
                     f"multilabel indicator of {self.classes_.size} columns."
                 )
             return dense.astype(bool)
-        y = np.asarray(y).reshape(-1, 1)
-        return y == (self.classes_[1:] if self._kind == "binary" else self.classes_)
-
-    def _starts(self, labels: Labels) -> list[np.ndarray | None]:
-        n_problems = labels.indicator.shape[1]
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return [None] * n_problems
-        if self.coef_.shape != (n_problems, self.n_features_in_):
+        y = column_or_1d(y, warn=True)
+        known = np.isin(y, self.classes_)
+        if not np.all(known):
             raise ValueError(
-                f"warm_start needs data of the last fit's shape: coef_ has shape "
-                f"{self.coef_.shape}, but these data need {(n_problems, self.n_features_in_)}. "
-                "Set warm_start=False or fit a clone."
+                f"y has labels that fit did not see, such as {y[~known][:3].tolist()}; the classes "
+                f"are {self.classes_[:10].tolist()}."
+            )
+        return y[:, None] == (self.classes_[1:] if self._kind == "binary" else self.classes_)
+
+    def _starts(self, labels: Labels) -> list[np.ndarray]:
+        """The last fit's weights, if they are for the same classes."""
+        if not np.array_equal(labels.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the last fit, {self.classes_.tolist()}, but y "
+                f"has {labels.classes.tolist()}. Set warm_start=False or fit a clone."
             )
         return list(self.coef_)
 
@@ -352,6 +375,11 @@ def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
                 stacklevel=3,
             )
         return np.array([True])  # where there is nothing to rank the loss says so
+    if not rankable.any():
+        raise ValueError(
+            f"None of the {groups.n_groups} lists given has rows both with and without some class. "
+            "At least one such list is needed to rank: check y, or put the rows into larger lists."
+        )
     if not rankable.all():
         names = [name for name, fine in zip(labels.names, rankable, strict=True) if not fine]
         warnings.warn(

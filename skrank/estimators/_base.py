@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
+from time import monotonic
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._validation import check_count, check_positive
 from skrank.solvers import Solution
+
+# Seconds within which a second interrupt counts as a repetition of the first.
+SECOND_INTERRUPT = 3.0
+_last_interrupt = -np.inf
 
 
 class StructuredSVM:
@@ -49,27 +55,45 @@ class StructuredSVM:
         _warn_unless_converged(solutions, self.tol)
 
 
-def solve_each(problems: Iterable, *, n_jobs: int | None) -> list:
+def solve_each(problems: Iterable, *, n_jobs: int | None) -> list[tuple]:
     """Call the problems, in parallel if asked; an interrupt ends them early.
 
-    A problem is a function with a keyword ``give_up``: with True it makes do with one iteration.
-    After an interrupt the problems not yet solved are called so, and what was solved is kept.
+    A problem is a function that returns a tuple which starts with a Solution. After an interrupt
+    those not yet solved are called with ``give_up=True``, to make do with one iteration, and what
+    was solved is kept. A second interrupt soon after the first is passed on: it is meant for
+    more than this fit, such as the search that it is part of.
     """
+    global _last_interrupt
     problems = list(problems)
-    results: list = []
-    pending: Generator = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(problem)() for problem in problems
-    )
+    results: list[tuple] = []
+    interrupted = False
     try:
-        for result in pending:
+        for result in _call(problems, n_jobs):
             results.append(result)
-            if result[0].status == "interrupted":
+            interrupted = result[0].status == "interrupted"
+            if interrupted:
                 break
     except KeyboardInterrupt:
-        pass
-    finally:
-        pending.close()
-    return results + [problem(give_up=True) for problem in problems[len(results) :]]
+        interrupted = True
+    if interrupted:
+        before, _last_interrupt = _last_interrupt, monotonic()
+        if _last_interrupt - before < SECOND_INTERRUPT:
+            raise KeyboardInterrupt
+        for problem in problems[len(results) :]:
+            solution, *rest = problem(give_up=True)
+            results.append((replace(solution, status="interrupted"), *rest))
+    return results
+
+
+def _call(problems: list, n_jobs: int | None) -> Iterable:
+    """Results of the problems, one by one where the backend can give them so."""
+    if len(problems) == 1 or effective_n_jobs(n_jobs) == 1:
+        return (problem() for problem in problems)
+    tasks = [delayed(problem)() for problem in problems]
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    except ValueError:  # some backends, such as multiprocessing, return lists only
+        return Parallel(n_jobs=n_jobs)(tasks)
 
 
 def _warn_unless_converged(solutions: list[Solution], tol: float) -> None:
@@ -77,7 +101,11 @@ def _warn_unless_converged(solutions: list[Solution], tol: float) -> None:
     if not failed:
         return
     worst = max(failed, key=lambda s: s.gap)
-    what = "was interrupted" if worst.status == "interrupted" else "did not converge"
+    what = {
+        "interrupted": "was interrupted",
+        "max_iter": "did not converge",
+        "failed": "stopped because numbers grew out of range",
+    }[worst.status]
     scope = f" for {len(failed)} of {len(solutions)} classes" if len(solutions) > 1 else ""
     warnings.warn(
         f"The solver {what}{scope}: after {worst.n_iter} iterations the relative duality gap is "

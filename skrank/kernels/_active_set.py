@@ -79,15 +79,18 @@ def factorise(gram, capped, sigma, work, size, factor):
 
 
 @jit(reorder=True)
-def multiplier(gram, b, capped, a, work, size, slack):
-    """Fill slack = b - Ga; returns the price of the total, its weighted mean over capped planes."""
-    for k in range(b.size):
-        slack[k] = b[k]
-    for i in range(size):
-        weight = a[work[i]]
-        row = gram[work[i]]
-        for k in range(b.size):
-            slack[k] -= weight * row[k]
+def slacks(gram, b, a, wanted, slack):
+    """slack = b - Ga for the planes listed in ``wanted``."""
+    for k in wanted:
+        total = 0.0
+        for t in range(b.size):
+            total += gram[k, t] * a[t]
+        slack[k] = b[k] - total
+
+
+@jit(reorder=True)
+def mean_slack(capped, a, work, size, slack):
+    """The price of the total: what the capped planes of the working set have in common."""
     price = 0.0
     weight = 0.0
     for i in range(size):
@@ -98,99 +101,87 @@ def multiplier(gram, b, capped, a, work, size, slack):
 
 
 @jit(reorder=True)
-def residual(capped, price, slack, work, size):
-    """The largest |b - Ga - price c| in the working set, where it should be zero."""
-    largest = 0.0
-    for i in range(size):
-        largest = max(largest, abs(slack[work[i]] - price * capped[work[i]]))
-    return largest
+def newton_step(capped, total, a, work, size, factor, slack, change):
+    """The change of a that levels the slacks of the working set and keeps the total.
 
-
-@jit(reorder=True)
-def refine(capped, total, price, slack, ones, sum_ones, a, work, size, factor):
-    """Correct ``a`` by a solution for the residual, unless that makes a weight negative."""
-    change = np.empty(size)
-    for i in range(size):
-        change[i] = slack[work[i]] - price * capped[work[i]]
-    solve(factor, size, change)
+    Solving for the change instead of for ``a`` keeps all digits where the total, or the slacks,
+    are large against what is to be found; a second step refines the first.
+    """
+    price = mean_slack(capped, a, work, size, slack)
+    ones = np.empty(size)
     rest = total
     for i in range(size):
-        rest -= capped[work[i]] * (a[work[i]] + change[i])
+        k = work[i]
+        change[i] = slack[k] - price * capped[k]
+        ones[i] = capped[k]
+        rest -= capped[k] * a[k]
+    solve(factor, size, change)
+    solve(factor, size, ones)
+    sum_ones = 0.0
+    for i in range(size):
+        rest -= capped[work[i]] * change[i]
+        sum_ones += capped[work[i]] * ones[i]
     for i in range(size):
         change[i] += rest / sum_ones * ones[i]
-        if a[work[i]] + change[i] <= 0.0:
-            return
-    for i in range(size):
-        a[work[i]] += change[i]
 
 
 @jit(reorder=True)
-def pivots(gram, b, capped, total, tol, sigma, a, work, size, factor, max_pivots):
+def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots):
     """Improve the feasible ``a`` in place, by pivots, until no plane is violated by more than tol.
 
-    Returns the size of the working set, the number of pivots and the largest violation of the
-    optimality conditions: of b_k - (Ga)_k - price <= 0 outside the working set, = 0 inside.
+    Returns the size of the working set and the largest violation of the optimality conditions:
+    of b_k - (Ga)_k - price <= 0 outside the working set, = 0 inside.
     """
     m = b.size
     inside = np.zeros(m, np.bool_)
     for i in range(size):
         inside[work[i]] = True
-    target = np.empty(m)
-    ones = np.empty(m)
+    everything = np.arange(m)
     slack = np.empty(m)
+    change = np.empty(m)
+    violation = np.inf
     entered = -1
-    n_pivots = 0
-    while n_pivots < max_pivots:
-        n_pivots += 1
-        for i in range(size):
-            target[i] = b[work[i]]
-            ones[i] = capped[work[i]]
-        solve(factor, size, target)
-        solve(factor, size, ones)
-        sum_target = 0.0
-        sum_ones = 0.0
-        for i in range(size):
-            sum_target += capped[work[i]] * target[i]
-            sum_ones += capped[work[i]] * ones[i]
-        price = (total - sum_target) / sum_ones
+    n_refined = 0
+    slacks(gram, b, a, work[:size], slack)
+    for _ in range(max_pivots):
+        newton_step(capped, total, a, work, size, factor, slack, change)
         length = 1.0
         blocking = -1
         for i in range(size):
-            target[i] += price * ones[i]
             current = a[work[i]]
-            if target[i] <= 0.0 and current <= length * (current - target[i]):
-                length = current / (current - target[i]) if current > 0.0 else 0.0
+            if change[i] < 0.0 and current <= -length * change[i]:
+                length = current / -change[i]
                 blocking = i
         for i in range(size):
-            k = work[i]
-            a[k] += length * (target[i] - a[k])
+            a[work[i]] += length * change[i]
         if blocking >= 0:
             k = work[blocking]
             a[k] = 0.0
             inside[k] = False
             size = drop(work, size, factor, blocking)
-            if k == entered and length == 0.0:
-                break  # it looked worth entering through rounding alone
+            if size == 0 or (k == entered and length == 0.0):
+                break  # it looked worth entering, or leaving, through rounding alone
+            slacks(gram, b, a, work[:size], slack)
             continue
-        price = multiplier(gram, b, capped, a, work, size, slack)
-        for _ in range(MAX_REFINEMENTS):
-            if residual(capped, price, slack, work, size) <= tol:
-                break
-            refine(capped, total, price, slack, ones, sum_ones, a, work, size, factor)
-            price = multiplier(gram, b, capped, a, work, size, slack)
-        worst = tol
+        slacks(gram, b, a, everything, slack)
+        price = mean_slack(capped, a, work, size, slack)
+        residual = 0.0
+        violation = 0.0
         entered = -1
         for k in range(m):
-            if not inside[k] and slack[k] - capped[k] * price > worst:
-                worst = slack[k] - capped[k] * price
+            excess = slack[k] - capped[k] * price
+            if inside[k]:
+                residual = max(residual, abs(excess))
+            elif excess > violation:
+                violation = excess
                 entered = k
-        if entered < 0:
+        if residual > tol and n_refined < MAX_REFINEMENTS:
+            n_refined += 1
+            continue
+        n_refined = 0
+        violation = max(violation, residual)
+        if entered < 0 or slack[entered] - capped[entered] * price <= tol:
             break
         size = append(gram, capped, sigma, work, size, factor, entered)
         inside[entered] = True
-    price = multiplier(gram, b, capped, a, work, size, slack)
-    violation = 0.0
-    for k in range(m):
-        excess = slack[k] - capped[k] * price
-        violation = max(violation, abs(excess) if inside[k] else excess)
-    return size, n_pivots, violation
+    return size, violation

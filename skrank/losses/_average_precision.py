@@ -80,10 +80,7 @@ class InterleavingObjective:
         algorithm: str = "auto",
         list_weight: np.ndarray | None = None,
     ):
-        if algorithm not in ALGORITHMS:
-            raise ValueError(
-                f"Unknown algorithm {algorithm!r}. Choose one of {', '.join(ALGORITHMS)}."
-            )
+        check_algorithm(algorithm)
         y = np.asarray(y)
         if y.dtype != np.bool_:
             raise ValueError(
@@ -254,6 +251,12 @@ ALGORITHMS: dict[str, Any] = {
     "greedy": _classic.greedy,
     "dynamic": _classic.dynamic,
 }
+
+
+def check_algorithm(algorithm: str) -> None:
+    """Raise a ValueError unless there is an algorithm of this name."""
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise ValueError(f"Unknown algorithm {algorithm!r}. Choose one of {', '.join(ALGORITHMS)}.")
 
 
 class AveragePrecision(BaseEstimator):

@@ -36,10 +36,7 @@ class HingeObjective:
         self._sign = np.zeros(y.size)
         self._sign[groups.rows] = np.where(y[groups.rows], 1.0, -1.0)
         self._weight = 1.0 / groups.n_rows
-        self.n_lists = groups.n_groups
-        self.n_skipped = 0
         self.n_calls = 0
-        self.n_active = 0
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``."""

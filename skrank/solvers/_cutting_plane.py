@@ -34,9 +34,7 @@ class Point:
     scores: np.ndarray
     risk: float
     gradient: np.ndarray
-
-    def primal(self, C: float) -> float:
-        return 0.5 * float(self.w @ self.w) + C * self.risk
+    primal: float
 
 
 class CuttingPlanes:
@@ -69,13 +67,16 @@ class CuttingPlanes:
         self.gradients = [(np.empty(0, np.int64), np.empty(0))]
         self.planes = PlaneSet(operator.shape[1], C, qp)
         self.best = self.evaluate(start, self.scores(start))
-        self.primal = self.best.primal(C)
         self.dual = 0.0
         self.add_plane(self.best)
 
     @property
     def w(self) -> np.ndarray:
         return self.best.w
+
+    @property
+    def primal(self) -> float:
+        return self.best.primal
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """One pass over the data."""
@@ -85,8 +86,11 @@ class CuttingPlanes:
     def evaluate(self, w: np.ndarray, scores: np.ndarray) -> Point:
         """One call of the oracle."""
         self.history.oracle_calls += 1
+        if not np.isfinite(scores.sum()):
+            raise FloatingPointError("the scores are not finite")
         with self.history.time("oracle"):
-            return Point(w, scores, *self.objective(scores))
+            risk, gradient = self.objective(scores)
+        return Point(w, scores, risk, gradient, 0.5 * float(w @ w) + self.C * risk)
 
     def add_plane(self, point: Point) -> None:
         """Cut with the tangent of the risk at a point: one pass over the data."""
@@ -121,9 +125,8 @@ class CuttingPlanes:
         self.set_best(beyond)
 
     def set_best(self, point: Point) -> None:
-        primal = point.primal(self.C)
-        if primal < self.primal:
-            self.best, self.primal = point, primal
+        if point.primal < self.primal:
+            self.best = point
 
     def between(self, start: Point, w: np.ndarray, scores: np.ndarray, u: float) -> Point:
         """The point at start + u (w - start): scores are linear in w, so no pass is needed."""
@@ -150,15 +153,14 @@ class CuttingPlanes:
         # tangents of C R as (value at u = 0, slope), to the left and to the right of the minimum
         left = (self.C * start.risk, self.C * float(start.gradient @ along))
         right = None
-        best, primal = start, self.primal
+        best = start
         constant = 0.5 * float(start.w @ start.w)
         longest = self.longest_step(scores)
         u = min(1.0, longest)
         for _ in range(MAX_LINE_SEARCH):
             point = self.between(start, w, scores, u)
-            value = point.primal(self.C)
-            if value < primal:
-                best, primal = point, value
+            if point.primal < best.primal:
+                best = point
             slope = self.C * float(point.gradient @ along)
             tangent = (self.C * point.risk - u * slope, slope)
             if linear + u * curvature + slope < 0.0:
@@ -167,7 +169,7 @@ class CuttingPlanes:
                 right = tangent
             u, bound = _lowest(linear, curvature, left, right)
             blocked = right is None and u >= longest
-            if primal - (constant + bound) <= enough or u <= 0.0 or blocked:
+            if best.primal - (constant + bound) <= enough or u <= 0.0 or blocked:
                 break
             u = min(u, longest)
         return best

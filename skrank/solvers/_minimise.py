@@ -11,23 +11,23 @@ from skrank._operators import RowOperator
 from skrank.solvers._constraints import ConstrainedPlanes
 from skrank.solvers._cutting_plane import CuttingPlanes, Objective
 from skrank.solvers._history import History, relative_gap
-from skrank.solvers._qp import make_qp
+from skrank.solvers._qp import QPError, make_qp
 from skrank.solvers._subspace import SubspacePlanes
 
 # Solving in a subspace pays where passes are dear and progress is slow: from so many columns on,
-# when more iterations than this are to be expected. It keeps some hundreds of vectors of either
-# length.
+# when more iterations than this are to be expected. It keeps some hundreds of vectors of n
+# and of d numbers, and so is not for very long ones.
 WIDE = 200
 PATIENCE = 300
 CHECK_EVERY = 25
-MAX_LENGTH = 100_000
+MAX_LENGTH = 50_000
 
 
 @dataclass(frozen=True)
 class Solution:
     """What a solver found: the weights and how good they are.
 
-    ``status`` is "converged", "max_iter" or "interrupted"; ``gap`` is
+    ``status`` is "converged", "max_iter", "interrupted" or "failed"; ``gap`` is
     (primal - dual) / primal, and the optimum lies between ``dual`` and ``primal``.
     """
 
@@ -67,7 +67,7 @@ def minimise(
         start = np.zeros(operator.shape[1])
     qp = make_qp(qp_solver)
     n, d = operator.shape
-    may_switch = d >= WIDE and max(n, d) <= MAX_LENGTH and signs is None
+    may_switch = d >= WIDE and n + d <= MAX_LENGTH and signs is None
     if signs is None:
         planes = CuttingPlanes(
             objective, operator, C, qp, history, start, keep_gradients=may_switch
@@ -77,7 +77,7 @@ def minimise(
     solver: CuttingPlanes | SubspacePlanes = planes
     status = "max_iter"
     n_iter = 0
-    with tqdm(total=max_iter, desc=description, disable=verbose < 1, unit="it") as bar:
+    with tqdm(desc=description, disable=verbose < 1, unit="it") as bar:
         try:
             while n_iter < max_iter:
                 solver.step(0.1 * tol * solver.primal)
@@ -95,5 +95,11 @@ def minimise(
                     solver = SubspacePlanes(planes, qps)
         except KeyboardInterrupt:
             status = "interrupted"
-    gap = relative_gap(solver.primal, solver.dual)
-    return Solution(solver.w, solver.primal, solver.dual, gap, status, n_iter, history.as_dict())
+        except (QPError, FloatingPointError):
+            status = "failed"
+    # scores were combined many times over; what is reported is the objective of these weights
+    w = solver.w
+    primal = 0.5 * float(w @ w) + C * objective(operator.matvec(w))[0]
+    dual = min(solver.dual, primal)
+    gap = relative_gap(primal, dual)
+    return Solution(w, primal, dual, gap, status, n_iter, history.as_dict())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank.solvers._qp import QP, feasible
+from skrank.solvers._qp import QP, QPError, feasible
 
 
 class PlaneSet:
@@ -35,6 +35,11 @@ class PlaneSet:
         return self._offsets[: self.size]
 
     @property
+    def capped(self) -> np.ndarray:
+        """Whether each plane's multiplier counts towards the total."""
+        return self._capped[: self.size] > 0.0
+
+    @property
     def gram(self) -> np.ndarray:
         return self._gram[: self.size, : self.size]
 
@@ -63,6 +68,8 @@ class PlaneSet:
         self.a = feasible(a, capped, self.C)
         self._idle[: self.size] = np.where(self.a > 0.0, 0, self._idle[: self.size] + 1)
         w = -(self.a @ self.normals)
+        if not np.all(np.isfinite(w)):
+            raise QPError("the weights found for the planes are not finite.")
         return w, float(self.a @ self.offsets) - 0.5 * float(w @ w)
 
     def prune(self, max_idle: int) -> np.ndarray | None:

@@ -19,6 +19,8 @@ import numpy as np
 from skrank.kernels import _active_set
 
 MAX_PIVOTS = 20_000
+# Those that come with cvxpy and stop by themselves; HiGHS was seen to run on without end.
+FALLBACKS = ("CLARABEL", "OSQP", "SCS")
 
 
 class QPError(RuntimeError):
@@ -50,7 +52,6 @@ class ActiveSetQP:
     """Pivoting from the last answer; a few pivots lead from one iteration to the next."""
 
     def __init__(self) -> None:
-        self.n_pivots = 0
         self.reset()
 
     def reset(self) -> None:
@@ -65,41 +66,41 @@ class ActiveSetQP:
         self._work[: self._size] = place[self._work[: self._size]]
 
     def solve(self, gram, b, capped, total, a, precision):
-        a, violation = self.attempt(gram, b, capped, total, a, precision)
-        if violation * total > max(precision, self._rounding(gram, b, a) * total):
+        a, optimal = self.attempt(gram, b, capped, total, a, precision)
+        if not optimal:
             raise QPError(
-                f"the active-set method stopped with a violation of {violation:.3g}. "
+                "the active-set method could not satisfy the optimality conditions. "
                 'Use qp_solver="auto" or "cvxpy".'
             )
         return a
 
     def attempt(self, gram, b, capped, total, a, precision):
-        """The best weights found and the largest violation of the optimality conditions."""
+        """The best weights found, and whether they satisfy the optimality conditions."""
         m = b.size
         a = a.copy()
         if self._factor.shape[0] <= m:
             self._grow(2 * m + 16)
         tol = max(precision / total, self._rounding(gram, b, a))
         for attempt in range(2):
-            if attempt or self._sigma == 0.0 or not self._is_current(a):
+            if attempt or not self._is_current(a):
                 self._refactorise(gram, b, capped, total, a)
-            self._size, n_pivots, violation = _active_set.pivots(
+            self._size, violation = _active_set.pivots(
                 gram,
                 b,
                 capped,
                 total,
                 tol,
-                self._sigma,
                 a,
                 self._work,
                 self._size,
                 self._factor,
+                self._sigma,
                 MAX_PIVOTS,
             )
-            self.n_pivots += n_pivots
             if violation <= 2.0 * tol:
                 break
-        return a, violation
+        allowed = max(2.0 * precision / total, 10.0 * self._rounding(gram, b, a))
+        return a, bool(np.all(np.isfinite(a)) and violation <= allowed)
 
     def _rounding(self, gram, b, a):
         """What rounding alone may leave of a violation: some ulps of the terms of b - Ga."""
@@ -111,9 +112,10 @@ class ActiveSetQP:
 
     def _refactorise(self, gram, b, capped, total, a):
         support = np.flatnonzero(a)
-        # sigma * total enters sums next to b: a larger sigma would cost digits there
+        # next to b, sigma * total should not be large: it would cost digits
         largest = float(gram.diagonal().max())
-        self._sigma = max(1e-6 * largest, min(largest, float(np.abs(b).max()) / total), 1e-300)
+        ratio = float(np.abs(b).max()) / total
+        self._sigma = max(1e-6 * largest, min(largest, ratio)) or ratio or 1.0
         self._size = support.size
         self._work[: self._size] = support
         _active_set.factorise(gram, capped, self._sigma, self._work, self._size, self._factor)
@@ -145,8 +147,10 @@ class CvxpyQP:
         import cvxpy as cp
 
         # the zero plane is the slack of an inequality; the rest in units that make numbers O(1)
-        unit = min(total, float(np.abs(b).max()) / max(float(gram.diagonal().max()), 1e-300))
-        value = unit * float(np.abs(b).max())
+        height = float(np.abs(b).max()) or 1.0
+        natural = min(total, height / (float(gram.diagonal().max()) or 1.0))
+        unit = min(total, max(natural, float(a[1:].max())))
+        value = unit * height
         x = cp.Variable(b.size - 1, nonneg=True)
         quadratic = cp.quad_form(x, cp.psd_wrap(gram[1:, 1:] * (unit * unit / value)))
         problem = cp.Problem(
@@ -154,12 +158,12 @@ class CvxpyQP:
             [capped[1:] @ x <= total / unit],
         )
         failures = []
-        for solver in dict.fromkeys([self.solver, "CLARABEL", *qp_solvers()]):
+        for solver in dict.fromkeys([self.solver, *FALLBACKS]):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # an inexact answer shows in its status
                     problem.solve(solver=solver)
-            except (cp.error.SolverError, ArithmeticError, ValueError) as error:
+            except Exception as error:  # solvers raise errors of their own kinds
                 failures.append(f"{solver}: {error}")
                 continue
             if problem.status == cp.OPTIMAL:
@@ -172,12 +176,15 @@ class CvxpyQP:
 
 
 class AutoQP:
-    """The active set; where its answer fails the optimality conditions, cvxpy's."""
+    """The active set; where its answer fails the optimality conditions, the better of two.
+
+    Any feasible weights give a valid bound, so that if cvxpy fails too an answer that is not
+    quite optimal is still of use.
+    """
 
     def __init__(self) -> None:
         self._active_set = ActiveSetQP()
         self._cvxpy = CvxpyQP()
-        self.n_fallbacks = 0
 
     def reset(self) -> None:
         self._active_set.reset()
@@ -186,12 +193,18 @@ class AutoQP:
         self._active_set.keep(index)
 
     def solve(self, gram, b, capped, total, a, precision):
+        first, optimal = self._active_set.attempt(gram, b, capped, total, a, precision)
+        if optimal:
+            return first
+        self._active_set.reset()
         try:
-            return self._active_set.solve(gram, b, capped, total, a, precision)
+            second = self._cvxpy.solve(gram, b, capped, total, a, precision)
         except QPError:
-            self.n_fallbacks += 1
-            self._active_set.reset()
-            return self._cvxpy.solve(gram, b, capped, total, a, precision)
+            if np.all(np.isfinite(first)):
+                return first
+            raise
+        values = [b @ x - 0.5 * x @ gram @ x for x in (first, second)]
+        return first if values[0] > values[1] else second
 
 
 def feasible(a: np.ndarray, capped: np.ndarray, total: float) -> np.ndarray:

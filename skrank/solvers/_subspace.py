@@ -15,6 +15,7 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
+import scipy.linalg
 
 from skrank._operators import Operator
 from skrank.kernels import _products
@@ -69,11 +70,12 @@ class Basis:
         """Add the directions of vectors that are new; one pass. Coordinates, new columns of Z."""
         inside, outside = self.coordinates(vectors)
         norms = np.linalg.norm(vectors, axis=0)
-        directions, upper = np.linalg.qr(outside)
-        new = np.abs(upper.diagonal()) > 1e-10 * np.maximum(norms, 1e-300)
-        # qr of nearly dependent columns leaves traces of the span
-        _, directions = self.coordinates(directions[:, new])
-        directions /= np.linalg.norm(directions, axis=0)
+        # pivoting puts what depends on other columns last, where the cut loses nothing
+        relative = outside / np.where(norms > 0.0, norms, 1.0)
+        directions, upper, _ = scipy.linalg.qr(relative, mode="economic", pivoting=True)
+        n_new = np.count_nonzero(np.abs(upper.diagonal()) > 1e-10)
+        _, directions = self.coordinates(directions[:, :n_new])
+        directions, _ = np.linalg.qr(directions)
         scores = self.operator.matvec(directions)
         k = self.size
         self._reserve(k + directions.shape[1])
