@@ -165,12 +165,8 @@ def compare(X, y, C, for_dlib) -> dict:
     per_row = C / y.size
     methods = {
         "APSVC": partial(fit_skrank, C, X, y),
-        "hinge": partial(
-            fit_scikit_learn, LinearSVC(C=per_row, loss="hinge", max_iter=10_000), X, y
-        ),
-        "squared hinge": partial(
-            fit_scikit_learn, LinearSVC(C=per_row, dual="auto", max_iter=10_000), X, y
-        ),
+        "hinge": partial(fit_scikit_learn, LinearSVC(C=per_row, loss="hinge"), X, y),
+        "squared hinge": partial(fit_scikit_learn, LinearSVC(C=per_row, dual="auto"), X, y),
         "logistic": partial(fit_scikit_learn, LogisticRegression(C=per_row, max_iter=10_000), X, y),
     }
     if for_dlib is not None:

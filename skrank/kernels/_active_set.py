@@ -57,18 +57,24 @@ def drop(work, size, factor, position):
 
 
 @jit(reorder=True)
-def solve(factor, size, rhs):
-    """Overwrite rhs with the solution of (L L') x = rhs."""
+def solve_two(factor, size, x, y):
+    """Overwrite x and y with the solutions of (L L') z = x and of (L L') z = y."""
     for i in range(size):
-        value = rhs[i]
+        value_x = 0.0
+        value_y = 0.0
         for t in range(i):
-            value -= factor[i, t] * rhs[t]
-        rhs[i] = value / factor[i, i]
+            value_x += factor[i, t] * x[t]
+            value_y += factor[i, t] * y[t]
+        x[i] = (x[i] - value_x) / factor[i, i]
+        y[i] = (y[i] - value_y) / factor[i, i]
     for i in range(size - 1, -1, -1):
-        rhs[i] /= factor[i, i]
-        value = rhs[i]
+        x[i] /= factor[i, i]
+        y[i] /= factor[i, i]
+        value_x = x[i]
+        value_y = y[i]
         for t in range(i):
-            rhs[t] -= factor[i, t] * value
+            x[t] -= factor[i, t] * value_x
+            y[t] -= factor[i, t] * value_y
 
 
 @jit(reorder=True)
@@ -79,18 +85,20 @@ def factorise(gram, capped, sigma, work, size, factor):
 
 
 @jit(reorder=True)
-def slacks(gram, b, a, wanted, slack):
-    """slack = b - Ga for the planes listed in ``wanted``."""
-    for k in wanted:
-        total = 0.0
-        for t in range(b.size):
-            total += gram[k, t] * a[t]
-        slack[k] = b[k] - total
+def slacks(gram, b, a, work, size, slack):
+    """Fill slack = b - Ga."""
+    for k in range(b.size):
+        slack[k] = b[k]
+    for i in range(size):
+        weight = a[work[i]]
+        row = gram[work[i]]
+        for k in range(b.size):
+            slack[k] -= weight * row[k]
 
 
 @jit(reorder=True)
-def mean_slack(capped, a, work, size, slack):
-    """The price of the total: what the capped planes of the working set have in common."""
+def price_of_total(capped, a, work, size, slack):
+    """What the slacks of the capped planes in the working set have in common: their mean."""
     price = 0.0
     weight = 0.0
     for i in range(size):
@@ -107,7 +115,7 @@ def newton_step(capped, total, a, work, size, factor, slack, change):
     Solving for the change instead of for ``a`` keeps all digits where the total, or the slacks,
     are large against what is to be found; a second step refines the first.
     """
-    price = mean_slack(capped, a, work, size, slack)
+    price = price_of_total(capped, a, work, size, slack)
     ones = np.empty(size)
     rest = total
     for i in range(size):
@@ -115,8 +123,7 @@ def newton_step(capped, total, a, work, size, factor, slack, change):
         change[i] = slack[k] - price * capped[k]
         ones[i] = capped[k]
         rest -= capped[k] * a[k]
-    solve(factor, size, change)
-    solve(factor, size, ones)
+    solve_two(factor, size, change, ones)
     sum_ones = 0.0
     for i in range(size):
         rest -= capped[work[i]] * change[i]
@@ -136,13 +143,12 @@ def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
     inside = np.zeros(m, np.bool_)
     for i in range(size):
         inside[work[i]] = True
-    everything = np.arange(m)
     slack = np.empty(m)
     change = np.empty(m)
     violation = np.inf
     entered = -1
     n_refined = 0
-    slacks(gram, b, a, work[:size], slack)
+    slacks(gram, b, a, work, size, slack)
     for _ in range(max_pivots):
         newton_step(capped, total, a, work, size, factor, slack, change)
         length = 1.0
@@ -161,26 +167,28 @@ def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
             size = drop(work, size, factor, blocking)
             if size == 0 or (k == entered and length == 0.0):
                 break  # it looked worth entering, or leaving, through rounding alone
-            slacks(gram, b, a, work[:size], slack)
+            # a part of the way closes as large a part of the differences in the working set
+            for i in range(size):
+                slack[work[i]] *= 1.0 - length
             continue
-        slacks(gram, b, a, everything, slack)
-        price = mean_slack(capped, a, work, size, slack)
+        slacks(gram, b, a, work, size, slack)
+        price = price_of_total(capped, a, work, size, slack)
         residual = 0.0
-        violation = 0.0
+        worst = 0.0
         entered = -1
         for k in range(m):
-            excess = slack[k] - capped[k] * price
+            excess = slack[k] - price * capped[k]
             if inside[k]:
                 residual = max(residual, abs(excess))
-            elif excess > violation:
-                violation = excess
+            elif excess > worst:
+                worst = excess
                 entered = k
+        violation = max(worst, residual)
         if residual > tol and n_refined < MAX_REFINEMENTS:
             n_refined += 1
             continue
         n_refined = 0
-        violation = max(violation, residual)
-        if entered < 0 or slack[entered] - capped[entered] * price <= tol:
+        if worst <= tol:
             break
         size = append(gram, capped, sigma, work, size, factor, entered)
         inside[entered] = True
