@@ -58,8 +58,8 @@ def choose_threshold(scores, positive, criterion: str | float) -> float:
     -------
     threshold : float
         Rows with ``score > threshold`` are positive. It lies midway between two
-        neighbouring distinct scores, below the lowest or above the highest score, and is
-        a value of the scores' own type. Where several are equally good it is the highest.
+        neighbouring distinct scores, below the lowest or above the highest score. Where
+        several are equally good it is the highest.
 
     Examples
     --------
@@ -70,9 +70,7 @@ def choose_threshold(scores, positive, criterion: str | float) -> float:
     check_criterion(criterion)
     if not isinstance(criterion, str):
         return float(criterion)
-    scores = np.asarray(scores)
-    if scores.dtype.kind != "f":
-        scores = scores.astype(np.float64)
+    scores = np.asarray(scores, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
 
     values, block = np.unique(scores, return_inverse=True)
@@ -93,10 +91,10 @@ def _between(values, below: int) -> float:
     """A number t with exactly the first `below` of the ascending `values` at or below it."""
     if below == 0:
         lowest = values[0]
-        return float(min(lowest - values.dtype.type(1), np.nextafter(lowest, -np.inf)))
+        return float(min(lowest - 1.0, np.nextafter(lowest, -np.inf)))
     lower = values[below - 1]
     if below == values.size:
-        return float(lower + values.dtype.type(1))
+        return float(lower + 1.0)
     upper = values[below]
     middle = lower / 2 + upper / 2
     return float(middle if lower <= middle < upper else lower)
