@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skrank.kernels._active_set import feasible
 from skrank.solvers import _qp
 from skrank.solvers._planes import PlaneSet
-from skrank.solvers._qp import ActiveSetQP, AutoQP, CvxpyQP, QPError, feasible, make_qp
+from skrank.solvers._qp import ActiveSetQP, AutoQP, CvxpyQP, QPError, make_qp
 
 
 def value(gram, b, a):

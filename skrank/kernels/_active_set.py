@@ -193,3 +193,46 @@ def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
         size = append(gram, capped, sigma, work, size, factor, entered)
         inside[entered] = True
     return size, violation
+
+
+@jit
+def is_current(a, work, size):
+    """Whether the working set holds just the planes with a > 0."""
+    n_positive = 0
+    for k in range(a.size):
+        n_positive += a[k] != 0.0
+    for i in range(size):
+        if a[work[i]] == 0.0:
+            return False
+    return n_positive == size
+
+
+@jit
+def rounding(gram, b, a):
+    """What rounding alone may leave of a violation: some ulps of the terms of b - Ga."""
+    height = 0.0
+    longest = 0.0
+    total = 0.0
+    for k in range(b.size):
+        norm = np.sqrt(gram[k, k])
+        height = max(height, abs(b[k]))
+        longest = max(longest, norm)
+        total += norm * a[k]
+    return 1e-14 * (height + longest * total)
+
+
+@jit
+def feasible(a, capped, total):
+    """Clip and rescale weights so that a >= 0 and capped'a = total; zero weights stay zero."""
+    a = np.maximum(a, 0.0)
+    used = 0.0
+    for k in range(1, a.size):
+        used += capped[k] * a[k]
+    if used >= total or (a[0] == 0.0 and used > 0.0):
+        for k in range(a.size):
+            if capped[k] > 0.0:
+                a[k] *= total / used
+        a[0] = 0.0
+    else:
+        a[0] = total - used
+    return a

@@ -96,8 +96,9 @@ class CuttingPlanes:
         """Cut with the tangent of the risk at a point: one pass over the data."""
         with self.history.product(self.products):
             normal = self.operator.rmatvec(point.gradient)
+        offset = point.risk - float(point.gradient @ point.scores)
         with self.history.time("qp"):
-            self.planes.add(normal, point.risk - float(point.gradient @ point.scores))
+            self.planes.add(normal, offset)
         if self.keep_gradients:
             rows = np.flatnonzero(point.gradient)
             self.gradients.append((rows, point.gradient[rows]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank.solvers._qp import QP, QPError, feasible
+from skrank.kernels import _active_set
+from skrank.solvers._qp import QP, QPError
 
 
 class PlaneSet:
@@ -65,10 +66,10 @@ class PlaneSet:
         """
         capped = self._capped[: self.size]
         a = self.qp.solve(self.gram, self.offsets, capped, self.C, self.a, precision)
-        self.a = feasible(a, capped, self.C)
+        self.a = _active_set.feasible(a, capped, self.C)
         self._idle[: self.size] = np.where(self.a > 0.0, 0, self._idle[: self.size] + 1)
         w = -(self.a @ self.normals)
-        if not np.all(np.isfinite(w)):
+        if not np.isfinite(w.sum()):
             raise QPError("the weights found for the planes are not finite.")
         return w, float(self.a @ self.offsets) - 0.5 * float(w @ w)
 

@@ -80,9 +80,9 @@ class ActiveSetQP:
         a = a.copy()
         if self._factor.shape[0] <= m:
             self._grow(2 * m + 16)
-        tol = max(precision / total, self._rounding(gram, b, a))
+        tol = max(precision / total, _active_set.rounding(gram, b, a))
         for attempt in range(2):
-            if attempt or not self._is_current(a):
+            if attempt or not _active_set.is_current(a, self._work, self._size):
                 self._refactorise(gram, b, capped, total, a)
             self._size, violation = _active_set.pivots(
                 gram,
@@ -99,16 +99,8 @@ class ActiveSetQP:
             )
             if violation <= 2.0 * tol:
                 break
-        allowed = max(2.0 * precision / total, 10.0 * self._rounding(gram, b, a))
-        return a, bool(np.all(np.isfinite(a)) and violation <= allowed)
-
-    def _rounding(self, gram, b, a):
-        """What rounding alone may leave of a violation: some ulps of the terms of b - Ga."""
-        norms = np.sqrt(gram.diagonal())
-        return 1e-14 * (np.abs(b).max() + norms.max() * (norms @ a))
-
-    def _is_current(self, a):
-        return np.array_equal(np.sort(self._work[: self._size]), np.flatnonzero(a))
+        allowed = max(2.0 * precision / total, 10.0 * _active_set.rounding(gram, b, a))
+        return a, bool(violation <= allowed and np.isfinite(a.sum()))
 
     def _refactorise(self, gram, b, capped, total, a):
         support = np.flatnonzero(a)
@@ -170,7 +162,7 @@ class CvxpyQP:
                 # an interior point leaves traces on planes that do not count
                 weights = np.where(x.value > 1e-9 * x.value.max(), x.value, 0.0) * unit
                 rest = max(total - float(capped[1:] @ weights), 0.0)
-                return feasible(np.concatenate([[rest], weights]), capped, total)
+                return _active_set.feasible(np.concatenate([[rest], weights]), capped, total)
             failures.append(f"{solver}: {problem.status}")
         raise QPError("no solver found the quadratic programme's optimum: " + "; ".join(failures))
 
@@ -205,18 +197,6 @@ class AutoQP:
             raise
         values = [b @ x - 0.5 * x @ gram @ x for x in (first, second)]
         return first if values[0] > values[1] else second
-
-
-def feasible(a: np.ndarray, capped: np.ndarray, total: float) -> np.ndarray:
-    """Clip and rescale weights so that a >= 0 and capped'a = total; zero weights stay zero."""
-    a = np.maximum(a, 0.0)
-    used = float(capped[1:] @ a[1:])
-    if used >= total or (a[0] == 0.0 and used > 0.0):
-        a[capped > 0] *= total / used
-        a[0] = 0.0
-    else:
-        a[0] = total - used
-    return a
 
 
 def qp_solvers() -> list[str]:
