@@ -23,7 +23,7 @@ BEYOND_BEST = 0.1
 MAX_IDLE = 30
 MAX_LINE_SEARCH = 3
 # The share of the gap that more line search must promise to gain.
-ENOUGH = 0.3
+ENOUGH = 0.7
 
 
 @dataclass(frozen=True)
