@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._jit import jit
-from skrank.kernels._interleaving import best_rank, count_above, evaluate, quickselect
+from skrank.kernels._interleaving import best_rank, count_ranks, evaluate, quickselect
 
 
 def greedy(step, pos, values, margin, above):
@@ -47,7 +47,9 @@ def select(step, pos, values, margin, above):
 def quicksort(step, pos, values, margin, above):
     """Mohapatra et al. (2018), Algorithm 1: split ranks along with a quicksort. O(N log P)."""
     neg = values.copy()
-    count_above(step, pos, neg, False, margin, above)
+    above[:] = 0
+    count_ranks(step, pos, neg, False, margin, 1, neg.size, 1, pos.size + 1, above)
+    np.cumsum(above, out=above)
     expose_bounds(neg, above)
     return neg
 

@@ -32,6 +32,7 @@ from numba.extending import intrinsic
 
 from skrank._jit import jit
 
+MAX_SPARE_CELLS = 2**14
 STEP_SIGNATURE = types.float64(types.int64, types.int64)
 
 
@@ -153,18 +154,19 @@ def quickselect(values, first, last, k):
 
 
 @jit
-def count_above(step, pos, neg, ordered, margin, above):
-    """Write n_i, the number of negatives above the i-th positive.
+def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
+    """Add 1 to above[r - 1] for each of the negatives first..last whose rank r is below high.
 
+    Their ranks are known to lie in low..high.
     Divide and conquer over positions: the rank of the middle negative bounds the others.
-    O(P log N) evaluations of ``step``. Negatives come in ascending order, or are partitioned as
-    far as it takes: the n_i-th largest ends up with the larger ones behind it.
+    O((high - low) log(last - first)) evaluations of ``step``. Negatives come in ascending order, or
+    are partitioned as far as it takes: the n_i-th largest ends up with the larger ones behind it.
     """
-    n_pos, n_neg = pos.size, neg.size
-    above[:] = 0
+    n_neg = neg.size
+    end = high
     # halves keep the stack below one entry for each bit of n_neg
     stack = np.empty((66, 4), np.int64)
-    stack[0] = (1, n_neg, 1, n_pos + 1)
+    stack[0] = (first, last, low, high)
     depth = 1
     while depth > 0:
         depth -= 1
@@ -172,20 +174,88 @@ def count_above(step, pos, neg, ordered, margin, above):
         if first > last:
             continue
         if low == high:
-            if low <= n_pos:
+            if low < end:
                 above[low - 1] += last - first + 1
             continue
         middle = (first + last) // 2
         if not ordered:
             quickselect(neg, n_neg - last, n_neg - first + 1, n_neg - middle)
         rank = best_rank(step, pos, neg[n_neg - middle], middle, low, high, margin)
-        if rank <= n_pos:
+        if rank < end:
             above[rank - 1] += 1
         stack[depth] = (first, middle - 1, low, rank)
         stack[depth + 1] = (middle + 1, last, rank, high)
         depth += 2
-    for i in range(1, n_pos):
-        above[i] += above[i - 1]
+
+
+@jit
+def count_gains(step, pos, neg, margin, above):
+    """above[i - 1] = m_i = #(j : gain_j(i) > 0), which falls in j; are they in ascending order?
+
+    The search for m_i starts at m_{i-1} and doubles its steps, then bisects.
+    """
+    n_pos, n_neg = pos.size, neg.size
+    in_order = True
+    count = 0
+    for i in range(1, n_pos + 1):
+        low, high = count, count + 1
+        width = 1
+        while high <= n_neg:
+            if not evaluate(step, high, i) - margin * (pos[i - 1] - neg[n_neg - high]) > 0.0:
+                break
+            low = high
+            high += width
+            width *= 2
+        if low == count:
+            width = 1
+            while low > 0:
+                if evaluate(step, low, i) - margin * (pos[i - 1] - neg[n_neg - low]) > 0.0:
+                    break
+                high = low
+                low -= width
+                width *= 2
+        low, high = max(low, 0), min(high, n_neg + 1)
+        while high - low > 1:
+            j = (low + high) // 2
+            if evaluate(step, j, i) - margin * (pos[i - 1] - neg[n_neg - j]) > 0.0:
+                low = j
+            else:
+                high = j
+        in_order &= low >= count
+        count = low
+        above[i - 1] = count
+    return in_order
+
+
+@jit
+def count_above(step, pos, neg, margin, above):
+    """Write n_i, the number of negatives above the i-th positive; negatives in ascending order.
+
+    The n_i maximise a sum of concave functions of single n_i, of which m_i is the (least)
+    maximiser, subject to n_1 <= ... <= n_P. So n_i lies between the least m_k for k >= i and the
+    largest for k <= i. Where the two agree it is known, and what lies between is solved for itself.
+    """
+    if count_gains(step, pos, neg, margin, above):
+        return
+    n_pos = pos.size
+    least = above.copy()
+    for i in range(n_pos - 2, -1, -1):
+        least[i] = min(least[i], least[i + 1])
+    i = 0
+    while i < n_pos:
+        largest = above[i]
+        if largest == least[i]:
+            i += 1
+            continue
+        start, base = i, least[i]
+        while i < n_pos and max(largest, above[i]) > least[i]:
+            largest = max(largest, above[i])
+            i += 1
+        above[start:i] = 0
+        count_ranks(step, pos, neg, True, margin, base + 1, largest, start + 1, i + 1, above)
+        above[start] += base
+        for k in range(start + 1, i):
+            above[k] += above[k - 1]
 
 
 @jit
@@ -264,8 +334,10 @@ def assign(values, rows, low, coef, scale, centre, gradient):
     product = 0.0
     if n_levels == 0:
         return product
+    # many cells for a few levels serve scores with outliers, as long as they fit in a fast cache
+    wanted = min(max(4 * n_levels, min(values.size // 2, MAX_SPARE_CELLS)), 4 * values.size)
     n_cells = 4
-    while n_cells < 4 * n_levels and n_cells < 4 * values.size:
+    while n_cells < wanted:
         n_cells *= 2
     base = low[n_levels - 1]
     width = low[0] - base
@@ -273,7 +345,7 @@ def assign(values, rows, low, coef, scale, centre, gradient):
     if not per_unit < np.inf:
         per_unit = 0.0
     last = n_cells - 1.0
-    start = np.zeros(n_cells + 1, np.int64)
+    start = np.zeros(n_cells + 1, np.int32)
     for k in range(n_levels):
         start[int(min((low[k] - base) * per_unit, last))] += 1
     for cell in range(n_cells - 1, -1, -1):
@@ -336,7 +408,7 @@ def finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient):
 @jit
 def interleave(step, pos, order, pos_rows, neg, values, neg_rows, margin, scale, above, gradient):
     """Counts and gradient of one list, given its candidates by row and in ascending order."""
-    count_above(step, pos, neg, True, margin, above)
+    count_above(step, pos, neg, margin, above)
     return finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient)
 
 
