@@ -50,10 +50,8 @@ class Groups:
 def encode_qid(qid, n_rows: int) -> tuple[np.ndarray, int]:
     """Number the queries 0..Q-1 in the sorted order of their names."""
     if isinstance(qid, list | tuple) and len({isinstance(value, str) for value in qid}) > 1:
-        raise TypeError(
-            "qid holds both strings and other values. Give identifiers of one sortable type, "
-            "for example with [str(value) for value in qid]."
-        )
+        # NumPy would turn numbers, and None, into strings
+        qid = np.fromiter(qid, dtype=object, count=len(qid))
     values = np.asarray(qid)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -81,7 +79,8 @@ def encode_qid(qid, n_rows: int) -> tuple[np.ndarray, int]:
     except TypeError as error:
         raise TypeError(
             "qid must hold values of one sortable type, such as integers or strings; "
-            f"sorting it failed: {error}. Convert it, for example with qid.astype(str)."
+            f"sorting it failed: {error}. Convert it, for example with "
+            "[str(value) for value in qid]."
         ) from error
     return codes.reshape(-1), names.size
 

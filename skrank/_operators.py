@@ -36,6 +36,17 @@ class RowOperator(Operator, Protocol):
         """The rows named by ``index``, dense, as float64."""
 
 
+class ScoringOperator(RowOperator, Protocol):
+    """Data whose rows can be compared by their scores."""
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """X coef', of shape (n, k) for weights of shape (k, d); equal rows have equal scores.
+
+        BLAS sums rows at the end of a block in another order than the rest, which is as exact,
+        but would rank equal rows by where they stand.
+        """
+
+
 class DenseOperator:
     """Products with a two-dimensional array in either memory order, without a copy of it.
 
@@ -71,6 +82,13 @@ class DenseOperator:
             out += X[block].T.astype(np.float64) @ g[block]
         return out
 
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        if self.X.flags.c_contiguous:
+            return _products.dense_scores(self.X, coef)
+        parts = [_products.dense_scores(self.X[b].copy("C"), coef) for b in self._blocks()]
+        return np.concatenate(parts)
+
     def _blocks(self) -> Iterator[slice]:
         """Blocks of rows, of some megabytes each."""
         size = max(1, 2**20 // max(1, self.shape[1]))
@@ -101,6 +119,9 @@ class SparseOperator:
         active = np.flatnonzero(g)
         return _products.csr_rmatvec(X.data, X.indices, X.indptr, active, g, self.shape[1])
 
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        return self.matvec(np.asarray(coef, dtype=np.float64).T)
+
     def rows(self, index: np.ndarray) -> np.ndarray:
         return self.X[index].toarray().astype(np.float64)
 
@@ -130,7 +151,7 @@ class WithConstant:
         return np.concatenate([rows, np.ones((rows.shape[0], 1))], axis=1)
 
 
-def as_operator(X) -> RowOperator:
+def as_operator(X) -> ScoringOperator:
     """Choose the operator for validated data."""
     if sp.issparse(X):
         return SparseOperator(X)

@@ -17,13 +17,27 @@ def check_positive(name: str, value: object, *, hint: str) -> float:
     return number
 
 
+def check_whole(name: str, value: object, *, hint: str) -> int:
+    """A whole number."""
+    if not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, but {value!r} was given. {hint}")
+    return int(value)
+
+
 def check_count(name: str, value: object, *, hint: str) -> int:
     """A whole number of at least one."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, but {value!r} was given. {hint}")
-    if value < 1:
+    if check_whole(name, value, hint=hint) < 1:
         raise ValueError(f"{name}={value!r} was given, but it must be at least 1. {hint}")
-    return int(value)
+    return int(value)  # type: ignore[call-overload]
+
+
+def check_flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, but {value!r} was given.")
+    return bool(value)
 
 
 def check_fraction(name: str, value: object, *, hint: str) -> float:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
-from sklearn import config_context
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import make_scorer
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.multiclass import type_of_target
 
 from skrank._groups import encode_qid
+from skrank._labels import true_indicator
 
 __all__ = ["mean_average_precision", "mean_average_precision_scorer"]
 
@@ -60,10 +63,10 @@ def mean_average_precision(y_true, y_score, *, qid=None, pos_label=1) -> float:
     >>> mean_average_precision(y_true, y_score, qid=["a", "b", "b", "b", "a"])
     0.75
     """
-    y_score = column_or_1d(y_score)
+    y_score = column_or_1d(y_score, input_name="y_score")
     if y_score.dtype.kind not in "fiu":
         y_score = y_score.astype(np.float64)
-    y_true = column_or_1d(y_true)
+    y_true = column_or_1d(y_true, input_name="y_true")
     check_consistent_length(y_true, y_score)
     if y_true.size == 0:
         raise ValueError("y_true and y_score are empty; at least one row is needed.")
@@ -79,9 +82,10 @@ def mean_average_precision(y_true, y_score, *, qid=None, pos_label=1) -> float:
     n_undefined = n_queries - np.count_nonzero(defined)
     if n_undefined:
         outcome = "They are left out of the mean." if defined.any() else "The result is set to 0.0."
+        where = "" if qid is None else f" for {n_undefined} of {n_queries} queries"
         warnings.warn(
-            f"Average precision is undefined for {n_undefined} of {n_queries} queries, which have "
-            f"no row with the label {pos_label!r}. {outcome}",
+            f"Average precision is undefined{where}: there is no row with the label "
+            f"{pos_label!r}. {outcome}",
             UndefinedMetricWarning,
             stacklevel=2,
         )
@@ -97,7 +101,13 @@ def average_precision_per_query(
     query, r of them and n rows in all at or above the end of a block of equal scores,
     the block with m relevant rows adds (m / R) (r / n). Rows count by their weights.
     """
-    weight = np.ones(codes.size) if sample_weight is None else sample_weight
+    if sample_weight is None:
+        weight = np.ones(codes.size)
+    else:
+        # next to the weights of another query those of one could vanish in the sums
+        largest = np.zeros(n_queries)
+        np.maximum.at(largest, codes, sample_weight)
+        weight = sample_weight / np.where(largest > 0.0, largest, 1.0)[codes]
     order = np.lexsort((y_score, codes))[::-1]
     y_score, codes, weight = y_score[order], codes[order], weight[order]
     weight_relevant = weight * relevant[order]
@@ -150,7 +160,59 @@ def _relevant(y_true, pos_label) -> np.ndarray:
     return np.asarray(y_true == pos_label, dtype=bool)
 
 
-with config_context(enable_metadata_routing=True):
-    mean_average_precision_scorer = make_scorer(
-        mean_average_precision, response_method=("decision_function", "predict_proba")
-    ).set_score_request(qid=True)
+class MeanAveragePrecisionScorer(BaseEstimator):
+    """Scores a fitted estimator by the measure that ``APSVC.score`` gives.
+
+    For a classifier the relevant class is the second of its `classes_`; with more classes, or for a
+    multilabel indicator, the mean is over those that occur. Other estimators are scored by
+    the values that they predict, with 1 for relevant rows.
+    """
+
+    # Requested by default, so that searches with metadata routing pass queries on.
+    __metadata_request__score: ClassVar[dict] = {"qid": True, "estimator": UNUSED}
+
+    def __call__(self, estimator, X, y, *, qid=None) -> float:
+        """Mean average precision of the estimator on X and y."""
+        return self.score(estimator, X, y, qid=qid)
+
+    def score(self, estimator, X, y, *, qid=None) -> float:
+        """The same by the name under which routing knows it."""
+        if not is_classifier(estimator):
+            return mean_average_precision(y, estimator.predict(X), qid=qid)
+        method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
+        scores = getattr(estimator, method)(X)
+        classes = np.asarray(estimator.classes_)
+        kind = "binary" if classes.size == 2 else "multiclass"
+        if type_of_target(y, input_name="y") == "multilabel-indicator":
+            kind = "multilabel"
+        elif kind == "binary" and scores.ndim == 2:
+            scores = scores[:, 1]
+        indicator = true_indicator(y, kind, classes)
+        check_consistent_length(scores, indicator)
+        codes, n_queries = (np.zeros(len(scores), np.int64), 1)
+        if qid is not None:
+            codes, n_queries = encode_qid(qid, len(scores))
+        return mean_over_classes(indicator, scores, codes, n_queries)
+
+
+def mean_over_classes(indicator, scores, codes, n_queries, sample_weight=None) -> float:
+    """Average precision, averaged over queries and then over classes, where it is defined."""
+    values = []
+    for positive, column in zip(indicator.T, scores.reshape(indicator.shape).T, strict=True):
+        each = average_precision_per_query(positive, column, codes, n_queries, sample_weight)
+        if not np.all(np.isnan(each)):
+            values.append(np.nanmean(each))
+    if values:
+        return float(np.mean(values))
+    what = "relevant row" if sample_weight is None else "relevant row of positive weight"
+    warnings.warn(
+        f"Average precision is undefined, since y has no {what}. The score is set to 0.0. In "
+        "cross-validation, use folds that have rows of all classes, such as StratifiedKFold or "
+        "StratifiedGroupKFold makes.",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    return 0.0
+
+
+mean_average_precision_scorer = MeanAveragePrecisionScorer()

@@ -1,8 +1,10 @@
 """APSVC as people use it: in pipelines and searches, with queries, with all kinds of labels."""
 
+import os
 import pickle
+import subprocess
+import sys
 import warnings
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -31,9 +33,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank import APSVC
-from skrank.estimators import _base
 from skrank.metrics import mean_average_precision, mean_average_precision_scorer
-from skrank.solvers import Solution
+from skrank.solvers import _qp
+from skrank.solvers._planes import PlaneSet
 
 
 @parametrize_with_checks([APSVC(), APSVC(easy_fraction=0.5)])
@@ -192,9 +194,36 @@ def test_warm_start(binary):
     assert model.objective_ <= objective
     with pytest.raises(ValueError, match="X has 5 features, but APSVC is expecting 12"):
         model.fit(X[:, :5], y)
-    with pytest.raises(ValueError, match=r"warm_start.*\[0, 1\], but y has \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"warm_start.*binary.*\[0, 1\], but y is.*has \[1, 2\]"):
         model.fit(X, y + 1)
+    with pytest.raises(ValueError, match=r"but y is multilabel and has \[0, 1\]"):
+        model.fit(X, np.column_stack([y, 1 - y]))
     model.set_params(warm_start=False).fit(X[:, :5], y + 1)
+
+
+@pytest.mark.parametrize("factor", [1e160, 1e307, np.nan])
+def test_a_warm_start_out_of_range_starts_anew(binary, factor):
+    X, y = binary
+    model = APSVC(warm_start=True).fit(X, y)
+    expected = model.objective_
+    model.coef_ = model.coef_ * factor
+    assert model.fit(X, y).objective_ == pytest.approx(expected, rel=1e-3)
+
+
+def test_equal_rows_are_equal_wherever_they_stand():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        distinct = rng.standard_normal((4, 37))
+        rows = rng.integers(4, size=203)
+        X, y = distinct[rows], rng.random(203) < 0.2 + 0.2 * (rows == 1)
+        model = APSVC().fit(X, y)
+        for data in (X, np.asfortranarray(X), X.astype(np.float32), sp.csr_array(X)):
+            scores = model.decision_function(data)
+            assert np.unique(scores).size <= 4
+            by_row = [model.decision_function(data[[k]])[0] for k in range(10)]
+            np.testing.assert_array_equal(scores[:10], by_row)
+        order = rng.permutation(203)
+        assert model.score(X, y) == pytest.approx(model.score(X[order], y[order]), abs=1e-12)
 
 
 def test_multiclass_and_parallel_fitting():
@@ -232,6 +261,13 @@ def test_multilabel(kind):
     assert model.score(X, kind(Y)) == pytest.approx(expected)
     with pytest.raises(ValueError, match="multilabel indicator of 4 columns"):
         model.score(X, Y[:, :2])
+
+
+def test_indicators_of_other_values():
+    X, Y = make_multilabel_classification(n_samples=50, n_classes=3, random_state=0)
+    for wrong in (2 * Y - 1, Y - 1, Y + 1):
+        with pytest.raises(ValueError, match="multilabel indicator with the values"):
+            APSVC().fit(X, wrong)
 
 
 def test_constant_labels_of_an_indicator():
@@ -386,74 +422,61 @@ def test_non_convergence_warns_with_the_gap(binary):
         APSVC(C=1e4, max_iter=2).fit(X, y)
 
 
-def interrupt_after(monkeypatch, n_steps):
-    """Press Ctrl-C during the n-th iteration of all solvers together."""
-    from skrank.solvers._cutting_plane import CuttingPlanes
-
-    step = getattr(CuttingPlanes.step, "original", CuttingPlanes.step)
-    taken = []
-
-    def interrupted(self, precision):
-        taken.append(None)
-        if len(taken) == n_steps:
-            raise KeyboardInterrupt
-        step(self, precision)
-
-    interrupted.original = step
-    monkeypatch.setattr(CuttingPlanes, "step", interrupted)
-
-
-def test_an_interrupt_keeps_the_model(binary, monkeypatch):
+def test_a_failure_on_the_way_keeps_the_model(binary, monkeypatch):
     X, y = binary
-    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
-    interrupt_after(monkeypatch, 10)
-    with pytest.warns(ConvergenceWarning, match="was interrupted: after 9 iterations"):
+    add = PlaneSet.add
+
+    def failing(self, *arguments, **options):
+        if self.size == 10:
+            raise MemoryError("no room for a plane")
+        add(self, *arguments, **options)
+
+    monkeypatch.setattr(PlaneSet, "add", failing)
+    with pytest.warns(ConvergenceWarning, match=r"failed \(no room for a plane\): after 8"):
         model = APSVC(C=1e4).fit(X, y)
     assert model.converged_ is False
-    assert model.n_iter_ == 9
     assert model.score(X, y) > 0.6
 
 
-def test_an_interrupt_keeps_the_classes_fitted_so_far(monkeypatch):
-    X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
-    expected = APSVC().fit(X, y)
-    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
-    interrupt_after(monkeypatch, expected.n_iter_[0] + 3)
-    with pytest.warns(ConvergenceWarning, match="was interrupted for 2 of 3 classes"):
-        model = APSVC().fit(X, y)
-    assert model.converged_.tolist() == [True, False, False]
-    np.testing.assert_array_equal(model.coef_[0], expected.coef_[0])
-    assert model.n_iter_[2] == 1
-    assert model.predict(X).shape == (90,)
-
-
-def test_an_interrupt_while_waiting_for_workers(monkeypatch):
-    solved = (Solution.trivial(2), 0.0)
-
-    def parallel(**options):
-        def results(tasks):
-            yield solved
-            raise KeyboardInterrupt
-
-        return results
-
-    monkeypatch.setattr(_base, "Parallel", parallel)
-    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
-    rest = [partial(lambda give_up=False: (Solution.trivial(3), give_up))] * 3
-    first, *others = _base.solve_each(rest, n_jobs=2)
-    assert first is solved
-    assert [(s.status, given_up) for s, given_up in others] == [("interrupted", True)] * 2
-
-
-def test_a_second_interrupt_is_passed_on(binary, monkeypatch):
+def test_a_backend_that_fails_is_named(binary, monkeypatch):
     X, y = binary
-    monkeypatch.setattr(_base, "_last_interrupt", -np.inf)
-    interrupt_after(monkeypatch, 5)
-    with pytest.warns(ConvergenceWarning, match="was interrupted"):
-        APSVC().fit(X, y)
-    interrupt_after(monkeypatch, 5)
-    with pytest.raises(KeyboardInterrupt):
-        APSVC().fit(X, y)
+    monkeypatch.setattr(_qp, "MAX_PIVOTS", 2)
+    with pytest.warns(ConvergenceWarning, match=r'failed \(the active-set.*qp_solver="auto"'):
+        APSVC(C=1e4, qp_solver="active-set").fit(X, y)
+    assert APSVC(C=1e3).fit(X, y).converged_
+
+
+def test_converged_means_a_gap_below_tol():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.2
+    X = rng.standard_normal((200, 300)) + 0.5 * y[:, None]
+    for offset, C in [(1e6, 1e9), (1e8, 1e6), (1e10, 1e6), (1e10, 1e9)]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = APSVC(C, max_iter=60).fit(X + offset * (np.arange(300) == 0), y)
+        assert model.converged_ == (model.dual_gap_ <= model.tol)
+
+
+FORK = """
+import os
+import numpy as np
+from skrank import APSVC
+
+rng = np.random.default_rng(0)
+y = rng.random(12_000) < 0.3
+X = rng.standard_normal((12_000, 4)) + y[:, None]
+qid = np.arange(12_000) // 40
+expected = APSVC().fit(X, y, qid=qid).coef_
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.allclose(APSVC().fit(X, y, qid=qid).coef_, expected) else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fitting_after_a_fork():
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=300)
 
 
 def test_backends_of_joblib(binary):
@@ -464,7 +487,9 @@ def test_backends_of_joblib(binary):
             np.testing.assert_allclose(APSVC().fit(X, y).coef_, expected)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-160, 1e-100, 1e-20, 1e8, 1e10, 1e20, 1e100])
+@pytest.mark.parametrize(
+    "scale", [0.0, 1e-300, 1e-160, 1e-100, 1e-20, 1e8, 1e10, 1e20, 1e100, 1e154, 1e160, 1e307]
+)
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_extreme_scales_end(binary, scale):
@@ -520,6 +545,8 @@ def test_verbose_shows_a_bar(binary, capsys):
         ({"qp_solver": "magic"}, ValueError, r"'magic' is not known.*active-set.*CLARABEL"),
         ({"threshold": "magic"}, ValueError, r"'magic' is not known.*'f1', 'accuracy'"),
         ({"threshold": None}, ValueError, r"threshold=None is not known"),
+        ({"verbose": None}, TypeError, r"verbose must be a whole number, but None was given"),
+        ({"warm_start": "no"}, TypeError, r"warm_start must be True or False, but 'no' was given"),
         ({"easy_fraction": 2}, ValueError, r"easy_fraction=2 .*between 0 and 1"),
         ({"easy_fraction": "half"}, TypeError, r"easy_fraction must be a number from 0 to 1"),
     ],

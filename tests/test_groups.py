@@ -98,7 +98,7 @@ def test_missing_values(qid):
 
 
 def test_types_that_cannot_be_sorted_together():
-    with pytest.raises(TypeError, match=r"one sortable type.*astype\(str\)"):
+    with pytest.raises(TypeError, match=r"one sortable type.*str\(value\)"):
         Groups.from_qid(np.array([1, "a", 2], dtype=object), 3)
 
 

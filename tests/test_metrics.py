@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score, make_scorer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, label_binarize
 
+from skrank import APSVC
 from skrank.metrics import (
     average_precision_per_query,
     mean_average_precision,
@@ -228,11 +230,49 @@ def test_scorer_without_routing_takes_all_rows_as_one_query(problem):
     np.testing.assert_allclose(attained, expected)
 
 
-def test_scorer_without_routing_refuses_qid(problem):
+def test_scorer_called_by_hand(problem):
     X, y, qid = problem
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
-        mean_average_precision_scorer(model, X, y, qid=qid)
+    expected = mean_average_precision(y, model.decision_function(X), qid=qid)
+    assert mean_average_precision_scorer(model, X, y, qid=qid) == pytest.approx(expected)
+    assert mean_average_precision_scorer(model, X, y) == pytest.approx(
+        average_precision_score(y, model.decision_function(X))
+    )
+
+
+@pytest.mark.filterwarnings("ignore:1 of 30 queries have rows of one class only")
+@pytest.mark.parametrize("names", [[0, 1], [1, 2], [-1, 1], ["no", "yes"], [False, True]])
+def test_scorer_gives_the_score_of_apsvc(problem, names):
+    X, y, qid = problem
+    labels = np.array(names)[y]
+    model = APSVC().fit(X, labels, qid=qid)
+    assert mean_average_precision_scorer(model, X, labels, qid=qid) == model.score(
+        X, labels, qid=qid
+    )
+
+
+def test_scorer_for_more_classes_and_labels():
+    X, y = load_iris(return_X_y=True)
+    for model in (APSVC(), LogisticRegression(max_iter=1000)):
+        model.fit(X, y)
+        expected = average_precision_score(
+            label_binarize(y, classes=[0, 1, 2]), model.decision_function(X)
+        )
+        assert mean_average_precision_scorer(model, X, y) == pytest.approx(expected)
+    Y = label_binarize(y, classes=[0, 1, 2])
+    model = APSVC().fit(X, Y)
+    assert mean_average_precision_scorer(model, X, Y) == model.score(X, Y)
+    results = cross_validate(
+        APSVC(), X, y, scoring={"map": mean_average_precision_scorer, "accuracy": "accuracy"}
+    )
+    assert results["test_map"].min() > 0.7
+
+
+def test_scorer_of_a_regressor(problem):
+    X, y, qid = problem
+    model = Ridge().fit(X, y)
+    expected = mean_average_precision(y, model.predict(X), qid=qid)
+    assert mean_average_precision_scorer(model, X, y, qid=qid) == pytest.approx(expected)
 
 
 def test_scorer_falls_back_to_probabilities(problem):
@@ -242,20 +282,6 @@ def test_scorer_falls_back_to_probabilities(problem):
         value = mean_average_precision_scorer(model, X, y, qid=qid)
     expected = mean_average_precision(y, model.predict_proba(X)[:, 1], qid=qid)
     assert value == pytest.approx(expected)
-
-
-def test_scorer_for_string_labels(problem):
-    X, y, qid = problem
-    names = np.array(["relevant", "useless"])[1 - y]
-    with config_context(enable_metadata_routing=True):
-        scorer = make_scorer(
-            mean_average_precision,
-            response_method=("decision_function", "predict_proba"),
-            pos_label="relevant",
-        ).set_score_request(qid=True)
-        value = scorer(LogisticRegression().fit(X, names), X, names, qid=qid)
-        expected = mean_average_precision_scorer(LogisticRegression().fit(X, y), X, y, qid=qid)
-    assert value == pytest.approx(expected, abs=1e-6)
 
 
 def test_scorer_survives_pickling(problem):
@@ -279,4 +305,15 @@ def test_weights_of_rows_equal_scikit_learn(n_queries):
         for rows in (codes == query for query in range(n_queries))
     ]
     attained = average_precision_per_query(relevant, y_score, codes, n_queries, weight)
+    np.testing.assert_allclose(attained, expected)
+
+
+def test_weights_of_one_query_do_not_drown_in_those_of_another():
+    rng = np.random.default_rng(2)
+    relevant = rng.random(40) < 0.4
+    y_score = rng.standard_normal(40)
+    codes = np.arange(40) % 2
+    weight = np.where(codes == 0, 1.0, 1e17)
+    expected = average_precision_per_query(relevant, y_score, codes, 2)
+    attained = average_precision_per_query(relevant, y_score, codes, 2, weight)
     np.testing.assert_allclose(attained, expected)

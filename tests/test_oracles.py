@@ -237,6 +237,32 @@ class TestProperties:
         assert objective.n_active == 30
 
 
+@pytest.mark.parametrize("solver", [*SOLVERS, "hinge"])
+class TestScoresOutOfRange:
+    @pytest.fixture
+    def objective(self, solver):
+        y = np.arange(6) < 2
+        return Hinge().bind(y, Groups.single(6)) if solver == "hinge" else bind(solver, y)
+
+    @pytest.mark.parametrize("row", [0, 4])
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, -1e308])
+    def test_not_finite(self, objective, row, value):
+        scores = np.linspace(0.0, 1.0, 6)
+        scores[row] = value
+        with pytest.raises(FloatingPointError, match="must be finite"):
+            objective(scores)
+
+    @pytest.mark.parametrize("shape", [(2,), (20,), (6, 1), ()])
+    def test_wrong_shape(self, objective, shape):
+        with pytest.raises(ValueError, match="bound to 6 rows"):
+            objective(np.zeros(shape))
+
+    def test_the_largest_that_are_allowed(self, objective):
+        value, gradient = objective(np.array([-1e300, 1e300, 1e300, 0.0, -1e300, 1e300]))
+        assert np.isfinite(value)
+        assert np.all(np.isfinite(gradient))
+
+
 class TestLists:
     @pytest.mark.parametrize("solver", SOLVERS)
     def test_mean_over_lists_with_both_classes(self, solver):

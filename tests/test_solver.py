@@ -109,7 +109,9 @@ def test_bounds_enclose_the_optimum_and_never_get_worse():
     for C in (1.0, 1e3, 1e5):
         solution = minimise(bind(y), as_operator(X), C, tol=1e-4)
         history = solution.history
-        assert np.all(np.diff(history["primal"]) <= 0)
+        # the last value is evaluated anew: it may differ by rounding
+        assert np.all(np.diff(history["primal"])[:-1] <= 0)
+        assert history["primal"][-1] <= history["primal"][-2] * (1 + 1e-12)
         assert np.all(np.diff(history["dual"]) >= 0)
         assert np.all(history["dual"] <= history["primal"])
         assert solution.gap <= 1e-4
@@ -124,10 +126,11 @@ def test_history_counts_what_was_done():
     solution = minimise(objective, as_operator(X), 100.0)
     history = solution.history
     assert {values.size for values in history.values()} == {solution.n_iter}
-    # one call more for the objective that is reported
-    assert history["oracle_calls"][-1] + 1 == objective.n_calls
-    # two passes before the first iteration and two in each
-    np.testing.assert_array_equal(history["passes"], 2 * np.arange(2, solution.n_iter + 2))
+    assert history["oracle_calls"][-1] == objective.n_calls
+    # two passes before the first iteration, two in each, one for the objective that is reported
+    passes = 2 * np.arange(2, solution.n_iter + 2)
+    passes[-1] += 1
+    np.testing.assert_array_equal(history["passes"], passes)
     parts = history["seconds_oracle"] + history["seconds_qp"] + history["seconds_data"]
     assert np.all(parts <= history["seconds"])
 

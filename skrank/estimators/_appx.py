@@ -11,6 +11,8 @@ from skrank._operators import RowOperator, WithConstant
 from skrank.losses import AveragePrecision, Hinge
 from skrank.solvers import Solution, minimise
 
+STAGE_ONE_TOL = 1e-3
+
 
 def fit_with_easy_rows(
     operator: RowOperator,
@@ -19,32 +21,39 @@ def fit_with_easy_rows(
     C: float,
     loss: AveragePrecision,
     easy_fraction: float,
-    start: np.ndarray | None,
     options: dict,
 ) -> Solution:
     """Fit a binary SVM, then the loss on the rows that it finds difficult.
 
     Both stages have a constant feature, since margins need an offset; the first stage's weights
-    are feasible for the second.
+    are feasible for the second. The first stage knows neither a warm start nor ``tol``: which
+    rows are easy, and so what the second stage minimises, is to depend on the data alone.
     """
     data = WithConstant(operator)
-    if start is not None:
-        start = np.append(start, 0.0)
-    binary = minimise(Hinge().bind(positive, groups), data, C, start=start, **options)
+    name = options["description"]
+    binary = minimise(
+        Hinge().bind(positive, groups),
+        data,
+        C,
+        **options | {"tol": STAGE_ONE_TOL, "description": f"{name}, binary SVM"},
+    )
     signs = np.where(positive, 1.0, -1.0)
     easy = easy_rows(signs * data.matvec(binary.coef), positive, groups, easy_fraction)
     difficult = _without(groups, easy)
-    interrupted = binary.status == "interrupted"
     solution = minimise(
         loss.bind(positive, difficult),
         data,
         C,
-        start=binary.coef if np.any(easy) else None,
+        start=binary.coef,
         signs=np.where(easy, signs, 0.0) if np.any(easy) else None,
-        **options | ({"max_iter": 0} if interrupted else {}),
+        **options | {"description": f"{name}, ranking"},
     )
-    status = "interrupted" if interrupted else solution.status
-    return replace(solution, coef=solution.coef[:-1], status=status)
+    coef = solution.coef[:-1]
+    if binary.status == "converged":
+        return replace(solution, coef=coef)
+    reason = binary.reason or f"gap {binary.gap:.2g}"
+    reason = f"in the binary SVM that finds the easy rows, {reason}"
+    return replace(solution, coef=coef, status=binary.status, reason=reason)
 
 
 def easy_rows(

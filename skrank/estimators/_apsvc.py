@@ -6,23 +6,20 @@ import warnings
 from functools import partial
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._groups import Groups, encode_qid
+from skrank._labels import Labels, predict_labels, true_indicator
 from skrank._operators import as_operator
 from skrank._threshold import check_criterion, choose_threshold
 from skrank._validation import check_fraction
 from skrank.estimators._appx import fit_with_easy_rows
 from skrank.estimators._base import StructuredSVM, solve_each
-from skrank.estimators._labels import Labels, predict_labels
 from skrank.losses import AveragePrecision
 from skrank.losses._average_precision import check_algorithm
-from skrank.metrics import average_precision_per_query
+from skrank.metrics import mean_over_classes
 from skrank.solvers import Solution, minimise
 from skrank.solvers._qp import make_qp
 
@@ -207,10 +204,11 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         groups = Groups.from_qid(qid, X.shape[0])
         rankable = _rankable(labels, groups)
         starts = self._starts(labels) if warm else [None] * len(labels.names)
+        operator = as_operator(X)
         problems = [
             partial(
                 _fit_one,
-                X,
+                operator,
                 positive,
                 groups,
                 C=float(self.C),
@@ -248,7 +246,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        scores = as_operator(X).matvec(self.coef_.T) + self.intercept_
+        scores = as_operator(X).scores(self.coef_) + self.intercept_
         return scores[:, 0] if self._kind == "binary" else scores
 
     def predict(self, X):
@@ -289,15 +287,16 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             of the averages; if none is left the result is 0.
         """
         scores = self.decision_function(X)
-        indicator = self._indicator(y)
+        indicator = true_indicator(y, self._kind, self.classes_)
         check_consistent_length(scores, indicator, sample_weight)
         if qid is None:
             codes, n_queries = np.zeros(indicator.shape[0], np.int64), 1
             if self._n_queries > 1:
+                third = "" if sample_weight is None else " (the third argument is sample_weight)"
                 warnings.warn(
-                    f"fit had {self._n_queries} queries but score has no qid, so all rows are "
-                    "ranked as one list. Pass qid to score; in a Pipeline or a search, enable "
-                    "scikit-learn's metadata routing and pass it there.",
+                    f"fit had {self._n_queries} queries but score has no qid{third}, so all rows "
+                    "are ranked as one list. Pass score(X, y, qid=qid); in a Pipeline or a search, "
+                    "enable scikit-learn's metadata routing and pass it there.",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -305,48 +304,20 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             codes, n_queries = encode_qid(qid, indicator.shape[0])
         if sample_weight is not None:
             sample_weight = column_or_1d(sample_weight, dtype=np.float64)
-            if not np.all(sample_weight >= 0.0):
-                raise ValueError("sample_weight has values that are negative or nan.")
-        values = []
-        for positive, column in zip(indicator.T, scores.reshape(indicator.shape).T, strict=True):
-            each = average_precision_per_query(positive, column, codes, n_queries, sample_weight)
-            if not np.all(np.isnan(each)):
-                values.append(np.nanmean(each))
-        if not values:
-            warnings.warn(
-                "Average precision is undefined, since y has no relevant row. The score is set to "
-                "0.0. Use a splitter that keeps classes together, such as StratifiedKFold.",
-                UndefinedMetricWarning,
-                stacklevel=2,
-            )
-        return float(np.mean(values)) if values else 0.0
-
-    def _indicator(self, y) -> np.ndarray:
-        """True labels as a boolean column for each problem of the fit."""
-        if self._kind == "multilabel":
-            kind = type_of_target(y, input_name="y")
-            dense = y.toarray() if sp.issparse(y) else np.asarray(y)
-            if kind != "multilabel-indicator" or dense.shape[1] != self.classes_.size:
+            if not (np.all(sample_weight >= 0.0) and np.all(np.isfinite(sample_weight))):
                 raise ValueError(
-                    f"y is {kind} of shape {dense.shape}, but the estimator was fitted with a "
-                    f"multilabel indicator of {self.classes_.size} columns."
+                    "sample_weight has values that are negative, infinite or nan. Give weights of "
+                    "at least 0; queries go into qid."
                 )
-            return dense.astype(bool)
-        y = column_or_1d(y, warn=True)
-        known = np.isin(y, self.classes_)
-        if not np.all(known):
-            raise ValueError(
-                f"y has labels that fit did not see, such as {y[~known][:3].tolist()}; the classes "
-                f"are {self.classes_[:10].tolist()}."
-            )
-        return y[:, None] == (self.classes_[1:] if self._kind == "binary" else self.classes_)
+        return mean_over_classes(indicator, scores, codes, n_queries, sample_weight)
 
     def _starts(self, labels: Labels) -> list[np.ndarray]:
         """The last fit's weights, if they are for the same classes."""
-        if not np.array_equal(labels.classes, self.classes_):
+        if labels.kind != self._kind or not np.array_equal(labels.classes, self.classes_):
             raise ValueError(
-                f"warm_start needs the classes of the last fit, {self.classes_.tolist()}, but y "
-                f"has {labels.classes.tolist()}. Set warm_start=False or fit a clone."
+                f"warm_start needs the {self._kind} labels of the last fit, of the classes "
+                f"{self.classes_.tolist()}, but y is {labels.kind} and has "
+                f"{labels.classes.tolist()}. Set warm_start=False or fit a clone."
             )
         return list(self.coef_)
 
@@ -392,9 +363,10 @@ def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
 
 
 def _fit_one(
-    X,
+    operator,
     positive,
     groups,
+    stop,
     *,
     C,
     loss,
@@ -403,20 +375,15 @@ def _fit_one(
     rankable,
     start,
     options,
-    give_up=False,
 ) -> tuple[Solution, float]:
     """Weights and threshold of one binary problem."""
-    operator = as_operator(X)
-    if give_up:
-        options = options | {"max_iter": 1, "verbose": 0}
+    options = options | {"stop": stop}
     if not rankable:
         solution = Solution.trivial(operator.shape[1])
     elif easy_fraction is None:
         objective = loss.bind(positive, groups)
         solution = minimise(objective, operator, C, start=start, **options)
     else:
-        solution = fit_with_easy_rows(
-            operator, positive, groups, C, loss, easy_fraction, start, options
-        )
-    scores = operator.matvec(solution.coef)
+        solution = fit_with_easy_rows(operator, positive, groups, C, loss, easy_fraction, options)
+    scores = operator.scores(solution.coef[None])[:, 0]
     return solution, choose_threshold(scores, positive, threshold)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from dataclasses import replace
-from time import monotonic
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._validation import check_count, check_positive
+from skrank._validation import check_count, check_flag, check_positive, check_whole
+from skrank.estimators._interrupt import Stop, interruptible, stop_on_interrupt
 from skrank.solvers import Solution
-
-# Seconds within which a second interrupt counts as a repetition of the first.
-SECOND_INTERRUPT = 3.0
-_last_interrupt = -np.inf
 
 
 class StructuredSVM:
@@ -26,6 +22,7 @@ class StructuredSVM:
     tol: float
     max_iter: int
     qp_solver: str
+    warm_start: bool
     verbose: int
 
     def _check_common(self) -> dict:
@@ -33,6 +30,8 @@ class StructuredSVM:
         check_positive("C", self.C, hint="It weighs the loss against the norm of the weights.")
         check_positive("tol", self.tol, hint="It is the relative duality gap to stop at.")
         check_count("max_iter", self.max_iter, hint="It bounds the solver's iterations.")
+        check_flag("warm_start", self.warm_start)
+        check_whole("verbose", self.verbose, hint="0 is silent, 1 shows a progress bar.")
         return {
             "tol": float(self.tol),
             "max_iter": int(self.max_iter),
@@ -55,45 +54,53 @@ class StructuredSVM:
         _warn_unless_converged(solutions, self.tol)
 
 
-def solve_each(problems: Iterable, *, n_jobs: int | None) -> list[tuple]:
-    """Call the problems, in parallel if asked; an interrupt ends them early.
+# A problem of its own, given the flag that ends it; its result starts with a Solution.
+Problem = Callable[[Stop], tuple]
 
-    A problem is a function that returns a tuple which starts with a Solution. After an interrupt
-    those not yet solved are called with ``give_up=True``, to make do with one iteration, and what
-    was solved is kept. A second interrupt soon after the first is passed on: it is meant for
-    more than this fit, such as the search that it is part of.
+
+def solve_each(problems: Sequence[Problem], *, n_jobs: int | None) -> list[tuple]:
+    """Solve the problems, in parallel if asked, and return what they return.
+
+    After Ctrl-C those under way end with what they have, and the rest make do with one iteration.
     """
-    global _last_interrupt
-    problems = list(problems)
-    results: list[tuple] = []
-    interrupted = False
-    try:
-        for result in _call(problems, n_jobs):
-            results.append(result)
-            interrupted = result[0].status == "interrupted"
-            if interrupted:
-                break
-    except KeyboardInterrupt:
-        interrupted = True
-    if interrupted:
-        before, _last_interrupt = _last_interrupt, monotonic()
-        if _last_interrupt - before < SECOND_INTERRUPT:
-            raise KeyboardInterrupt
-        for problem in problems[len(results) :]:
-            solution, *rest = problem(give_up=True)
-            results.append((replace(solution, status="interrupted"), *rest))
-    return results
+    parallel = len(problems) > 1 and effective_n_jobs(n_jobs) > 1
+    results: dict[int, tuple] = {}
+    with interruptible(processes=parallel) as stop:
+        if parallel:
+            try:
+                results.update(_solve_in_parallel(problems, n_jobs, stop))
+            except KeyboardInterrupt:  # raised by a handler of the user's own
+                stop.set()
+            except BrokenExecutor as error:
+                warnings.warn(
+                    f"A worker process died, perhaps for lack of memory ({error}). What it worked "
+                    "on is fitted in this process. Decrease n_jobs to avoid this.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+        for k, problem in enumerate(problems):
+            if k not in results:
+                results[k] = problem(stop)
+                if results[k][0].status == "interrupted":
+                    stop.set()
+    return [results[k] for k in range(len(problems))]
 
 
-def _call(problems: list, n_jobs: int | None) -> Iterable:
-    """Results of the problems, one by one where the backend can give them so."""
-    if len(problems) == 1 or effective_n_jobs(n_jobs) == 1:
-        return (problem() for problem in problems)
-    tasks = [delayed(problem)() for problem in problems]
+def _solve_in_parallel(
+    problems: Sequence[Problem], n_jobs: int | None, stop: Stop
+) -> Iterator[tuple[int, tuple]]:
+    """Numbers and results of the problems, as they come where the backend can do that."""
+    tasks = [delayed(_solve)(k, problem, stop) for k, problem in enumerate(problems)]
     try:
-        return Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        return Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
     except ValueError:  # some backends, such as multiprocessing, return lists only
-        return Parallel(n_jobs=n_jobs)(tasks)
+        return iter(Parallel(n_jobs=n_jobs)(tasks))
+
+
+def _solve(k: int, problem: Problem, stop: Stop) -> tuple[int, tuple]:
+    """Solve a problem in a worker, which Ctrl-C in a terminal reaches too."""
+    with stop_on_interrupt(stop):
+        return k, problem(stop)
 
 
 def _warn_unless_converged(solutions: list[Solution], tol: float) -> None:
@@ -101,16 +108,24 @@ def _warn_unless_converged(solutions: list[Solution], tol: float) -> None:
     if not failed:
         return
     worst = max(failed, key=lambda s: s.gap)
-    what = {
-        "interrupted": "was interrupted",
-        "max_iter": "did not converge",
-        "failed": "stopped because numbers grew out of range",
+    what, advice = {
+        "interrupted": (
+            "was interrupted",
+            "A second Ctrl-C within three seconds stops more than this fit, such as a search.",
+        ),
+        "max_iter": (
+            "did not converge",
+            "Increase max_iter or tol, decrease C, or scale the features.",
+        ),
+        "failed": ("failed", "Scale the features, or decrease C."),
     }[worst.status]
     scope = f" for {len(failed)} of {len(solutions)} classes" if len(solutions) > 1 else ""
+    reason = f" ({worst.reason.rstrip('.')})" if worst.reason else ""
+    iterations = "1 iteration" if worst.n_iter == 1 else f"{worst.n_iter} iterations"
+    above = f", above tol={tol:g}" if worst.gap > tol else ""
     warnings.warn(
-        f"The solver {what}{scope}: after {worst.n_iter} iterations the relative duality gap is "
-        f"{worst.gap:.2g}, above tol={tol:g}. The best weights found so far are kept. Increase "
-        "max_iter or tol, decrease C, or scale the features.",
+        f"The solver {what}{scope}{reason}: after {iterations} the relative duality gap is "
+        f"{worst.gap:.2g}{above}. The best weights found so far are kept. {advice}",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -190,9 +190,9 @@ def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
 
 @jit
 def count_gains(step, pos, neg, margin, above):
-    """above[i - 1] = m_i = #(j : gain_j(i) > 0), which falls in j; are they in ascending order?
+    """above[i - 1] = m_i = #(j : gain_j(i) > 0); returns whether they are in ascending order.
 
-    The search for m_i starts at m_{i-1} and doubles its steps, then bisects.
+    Gains fall in j. The search for m_i starts at m_{i-1} and doubles its steps, then bisects.
     """
     n_pos, n_neg = pos.size, neg.size
     in_order = True

@@ -23,6 +23,19 @@ def dense_matvec(X, w):
 
 
 @jit(reorder=True)
+def dense_scores(X, coef):
+    """X coef' by rows, each summed alike wherever it stands: equal rows have equal scores."""
+    out = np.empty((X.shape[0], coef.shape[0]))
+    for i in range(X.shape[0]):
+        for c in range(coef.shape[0]):
+            total = 0.0
+            for k in range(X.shape[1]):
+                total += X[i, k] * coef[c, k]
+            out[i, c] = total
+    return out
+
+
+@jit(reorder=True)
 def dense_rmatvec(X, active, g):
     """X' g over the active rows."""
     out = np.zeros(X.shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
 from skrank.kernels import _classic, _interleaving
+from skrank.losses._scores import check_scores
 
 # Above this many rows NumPy's vectorised sort repays the way back to Python.
 LONG_LIST = 512
@@ -19,6 +21,18 @@ LONG_LIST = 512
 PARALLEL_ROWS = 8192
 # numba's portable threading layer aborts when two threads enter parallel kernels at once.
 PARALLEL_LOCK = threading.Lock()
+# GNU's threads do not survive a fork: a forked process runs its kernels on one thread.
+FORKED = False
+
+
+def _after_fork() -> None:
+    global FORKED, PARALLEL_LOCK
+    FORKED = True
+    PARALLEL_LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @_interleaving.compile_step
@@ -142,7 +156,7 @@ class InterleavingObjective:
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``."""
-        scores = np.require(scores, np.float64, ["C", "W"])
+        scores = check_scores(scores, self._n_rows)
         gradient = np.zeros(self._n_rows)
         above = np.empty(self._pos_rows.size, dtype=np.int64)
         product = np.empty(self.n_lists)
@@ -205,7 +219,7 @@ class InterleavingObjective:
             gradient,
             product,
         )
-        if self._parallel and numba.get_num_threads() > 1:
+        if self._parallel and not FORKED and numba.get_num_threads() > 1:
             with PARALLEL_LOCK:
                 _interleaving.each_list_parallel(*arguments)
         else:

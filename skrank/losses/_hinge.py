@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
 from skrank._jit import jit
+from skrank.losses._scores import check_scores
 
 
 @jit
@@ -40,7 +41,7 @@ class HingeObjective:
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``."""
-        scores = np.require(scores, np.float64, ["C", "W"])
+        scores = check_scores(scores, self._sign.size)
         gradient = np.empty(scores.size)
         value = hinge(scores, self._sign, self._weight, gradient)
         self.n_calls += 1

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._operators import RowOperator
-from skrank.solvers._cutting_plane import CuttingPlanes, Objective, Point
+from skrank.solvers._cutting_plane import (
+    NO_GRADIENT,
+    CuttingPlanes,
+    Objective,
+    Point,
+    SparseVector,
+)
 from skrank.solvers._history import History
 from skrank.solvers._qp import QP
 
@@ -36,6 +42,10 @@ class ConstrainedPlanes(CuttingPlanes):
         self.signs = signs[self.rows]
         self._data = operator
         super().__init__(objective, operator, C, qp, history, start, keep_gradients=True)
+
+    def gradient_of(self, point: Point) -> SparseVector:
+        """Only those of hard constraints are asked for again."""
+        return NO_GRADIENT
 
     def margins(self, scores: np.ndarray) -> np.ndarray:
         return self.signs * scores[self.rows]

@@ -17,6 +17,9 @@ from skrank.solvers._planes import PlaneSet
 from skrank.solvers._qp import QP
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+# Row numbers and values.
+SparseVector = tuple[np.ndarray, np.ndarray]
+NO_GRADIENT: SparseVector = (np.empty(0, np.int64), np.empty(0))
 
 # The next plane lies a little beyond the best point: at it, planes would repeat each other.
 BEYOND_BEST = 0.1
@@ -63,8 +66,7 @@ class CuttingPlanes:
         self.max_idle = MAX_IDLE
         self.products = "data"
         self.keep_gradients = keep_gradients
-        # of each plane, as (rows, values); plane 0 has none
-        self.gradients = [(np.empty(0, np.int64), np.empty(0))]
+        self.gradients = [NO_GRADIENT]  # of each plane
         self.planes = PlaneSet(operator.shape[1], C, qp)
         self.best = self.evaluate(start, self.scores(start))
         self.dual = 0.0
@@ -86,11 +88,13 @@ class CuttingPlanes:
     def evaluate(self, w: np.ndarray, scores: np.ndarray) -> Point:
         """One call of the oracle."""
         self.history.oracle_calls += 1
-        if not np.isfinite(scores.sum()):
-            raise FloatingPointError("the scores are not finite")
         with self.history.time("oracle"):
             risk, gradient = self.objective(scores)
         return Point(w, scores, risk, gradient, 0.5 * float(w @ w) + self.C * risk)
+
+    def refresh(self) -> None:
+        """Evaluate the best point anew: its scores were combined many times over."""
+        self.best = self.evaluate(self.w, self.scores(self.w))
 
     def add_plane(self, point: Point) -> None:
         """Cut with the tangent of the risk at a point: one pass over the data."""
@@ -100,8 +104,12 @@ class CuttingPlanes:
         with self.history.time("qp"):
             self.planes.add(normal, offset)
         if self.keep_gradients:
-            rows = np.flatnonzero(point.gradient)
-            self.gradients.append((rows, point.gradient[rows]))
+            self.gradients.append(self.gradient_of(point))
+
+    def gradient_of(self, point: Point) -> SparseVector:
+        """What to remember of a plane."""
+        rows = np.flatnonzero(point.gradient)
+        return rows, point.gradient[rows]
 
     def minimise_model(self, precision: float) -> np.ndarray:
         """The minimiser of the planes found so far; raises the dual bound."""

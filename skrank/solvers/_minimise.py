@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,12 +25,16 @@ CHECK_EVERY = 25
 MAX_LENGTH = 50_000
 
 
+# What may happen to numbers or memory on the way; the best point so far is kept.
+FAILURES = (QPError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
+
+
 @dataclass(frozen=True)
 class Solution:
     """What a solver found: the weights and how good they are.
 
-    ``status`` is "converged", "max_iter", "interrupted" or "failed"; ``gap`` is
-    (primal - dual) / primal, and the optimum lies between ``dual`` and ``primal``.
+    ``status`` is "converged", "max_iter", "interrupted" or "failed", for the ``reason`` given;
+    ``gap`` is (primal - dual) / primal, and the optimum lies between ``dual`` and ``primal``.
     """
 
     coef: np.ndarray
@@ -38,6 +44,7 @@ class Solution:
     status: str
     n_iter: int
     history: dict[str, np.ndarray]
+    reason: str = ""
 
     @classmethod
     def trivial(cls, n_columns: int) -> Solution:
@@ -55,51 +62,80 @@ def minimise(
     qp_solver: str = "auto",
     start: np.ndarray | None = None,
     signs: np.ndarray | None = None,
+    stop: Callable[[], bool] = lambda: False,
     verbose: int = 0,
     description: str = "fit",
 ) -> Solution:
     """Minimise 1/2 ||w||^2 + C R(Xw) to a relative duality gap of ``tol``.
 
     Rows with ``signs`` of +1 or -1 are kept at a margin of 1, which ``start`` must respect.
+    ``stop`` is asked after each iteration whether to end here.
     """
     history = History()
-    if start is None:
-        start = np.zeros(operator.shape[1])
-    qp = make_qp(qp_solver)
     n, d = operator.shape
     may_switch = d >= WIDE and n + d <= MAX_LENGTH and signs is None
-    if signs is None:
-        planes = CuttingPlanes(
-            objective, operator, C, qp, history, start, keep_gradients=may_switch
-        )
-    else:
-        planes = ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
+    planes = _begin(objective, operator, C, qp_solver, history, start, signs, may_switch)
     solver: CuttingPlanes | SubspacePlanes = planes
-    status = "max_iter"
+    status, reason = "max_iter", ""
     n_iter = 0
-    with tqdm(desc=description, disable=verbose < 1, unit="it") as bar:
-        try:
-            while n_iter < max_iter:
-                solver.step(0.1 * tol * solver.primal)
-                n_iter += 1
-                history.record(solver.primal, solver.dual, solver.planes.size)
+    bar = tqdm(desc=description, disable=verbose < 1, unit="it")
+    try:
+        while n_iter < max_iter:
+            solver.step(0.1 * tol * solver.primal)
+            n_iter += 1
+            gap = relative_gap(solver.primal, solver.dual)
+            if gap <= tol:
+                solver.refresh()
                 gap = relative_gap(solver.primal, solver.dual)
-                bar.set_postfix(objective=f"{solver.primal:.6g}", gap=f"{gap:.2g}", refresh=False)
-                bar.update()
-                if gap <= tol:
-                    status = "converged"
-                    break
-                if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
-                    may_switch = False
-                    qps = make_qp(qp_solver), make_qp(qp_solver)
-                    solver = SubspacePlanes(planes, qps)
-        except KeyboardInterrupt:
-            status = "interrupted"
-        except (QPError, FloatingPointError):
-            status = "failed"
-    # scores were combined many times over; what is reported is the objective of these weights
-    w = solver.w
-    primal = 0.5 * float(w @ w) + C * objective(operator.matvec(w))[0]
-    dual = min(solver.dual, primal)
-    gap = relative_gap(primal, dual)
-    return Solution(w, primal, dual, gap, status, n_iter, history.as_dict())
+            history.record(solver.primal, solver.dual, solver.planes.size)
+            bar.set_postfix(objective=f"{solver.primal:.6g}", gap=f"{gap:.2g}", refresh=False)
+            bar.update()
+            if gap <= tol:
+                break
+            if stop():
+                raise KeyboardInterrupt
+            if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
+                may_switch = False
+                qps = make_qp(qp_solver), make_qp(qp_solver)
+                solver = SubspacePlanes(planes, qps)
+        else:
+            solver.refresh()
+    except KeyboardInterrupt:
+        status = "interrupted"
+    except FAILURES as error:
+        status, reason = "failed", str(error) or type(error).__name__
+    if status in ("interrupted", "failed"):
+        with suppress(*FAILURES):
+            solver.refresh()
+    bar.close()
+    gap = relative_gap(solver.primal, solver.dual)
+    if gap <= tol:
+        status, reason = "converged", ""
+    dual = min(solver.dual, solver.primal)
+    return Solution(solver.w, solver.primal, dual, gap, status, n_iter, history.as_dict(), reason)
+
+
+def _begin(
+    objective: Objective,
+    operator: RowOperator,
+    C: float,
+    qp_solver: str,
+    history: History,
+    start: np.ndarray | None,
+    signs: np.ndarray | None,
+    keep_gradients: bool,
+) -> CuttingPlanes:
+    """The method at its start; at zero where none is given or where numbers are out of range."""
+    if start is not None:
+        with suppress(*FAILURES), np.errstate(over="ignore", invalid="ignore"):
+            qp = make_qp(qp_solver)
+            if signs is not None:
+                return ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
+            planes = CuttingPlanes(
+                objective, operator, C, qp, history, start, keep_gradients=keep_gradients
+            )
+            if np.isfinite(planes.primal):
+                return planes
+    zero = np.zeros(operator.shape[1])
+    qp = make_qp(qp_solver)
+    return CuttingPlanes(objective, operator, C, qp, history, zero, keep_gradients=keep_gradients)

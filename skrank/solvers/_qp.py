@@ -138,15 +138,16 @@ class CvxpyQP:
     def solve(self, gram, b, capped, total, a, precision):
         import cvxpy as cp
 
+        if not np.isfinite(gram.sum()):
+            raise QPError("the products of the planes' normals are out of range.")
         # the zero plane is the slack of an inequality; the rest in units that make numbers O(1)
         height = float(np.abs(b).max()) or 1.0
         natural = min(total, height / (float(gram.diagonal().max()) or 1.0))
         unit = min(total, max(natural, float(a[1:].max())))
-        value = unit * height
         x = cp.Variable(b.size - 1, nonneg=True)
-        quadratic = cp.quad_form(x, cp.psd_wrap(gram[1:, 1:] * (unit * unit / value)))
+        quadratic = cp.quad_form(x, cp.psd_wrap(gram[1:, 1:] * (unit / height)))
         problem = cp.Problem(
-            cp.Minimize(0.5 * quadratic - (b[1:] * (unit / value)) @ x),
+            cp.Minimize(0.5 * quadratic - (b[1:] / height) @ x),
             [capped[1:] @ x <= total / unit],
         )
         failures = []

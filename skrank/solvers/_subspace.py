@@ -130,6 +130,12 @@ class SubspacePlanes:
     def planes(self) -> PlaneSet:
         return self.inner.planes
 
+    def refresh(self) -> None:
+        """Evaluate the best point anew, with scores from the data."""
+        with self.history.product("data"):
+            scores = self.operator.matvec(self.w)
+        self.inner.best = self.inner.evaluate(self.inner.w, scores)
+
     def step(self, precision: float) -> None:
         """Solve the problem in the subspace, then widen it: two passes over the data."""
         inner = self.inner

@@ -26,8 +26,8 @@ class Labels:
         """Read labels: binary, multiclass or a multilabel indicator."""
         kind = type_of_target(y, input_name="y")
         if kind == "multilabel-indicator":
-            dense = y.toarray() if sp.issparse(y) else np.asarray(y)
-            return cls("multilabel", np.arange(dense.shape[1]), dense.astype(bool))
+            indicator = read_indicator(y)
+            return cls("multilabel", np.arange(indicator.shape[1]), indicator)
         if kind.endswith("multioutput"):
             raise ValueError(
                 f"y is {kind} of shape {np.shape(y)}, but one label a row or an indicator of zeros "
@@ -49,6 +49,39 @@ class Labels:
     def names(self) -> list:
         """The relevant class of each problem."""
         return self.classes[1:].tolist() if self.kind == "binary" else self.classes.tolist()
+
+
+def read_indicator(y) -> np.ndarray:
+    """A multilabel indicator as booleans; an error unless it holds zeros and ones."""
+    dense = y.toarray() if sp.issparse(y) else np.asarray(y)
+    values = np.unique(dense)
+    if not np.all((values == 0) | (values == 1)):
+        raise ValueError(
+            f"y is a multilabel indicator with the values {values.tolist()}, but 1 for rows that "
+            "have a label and 0 for the others are expected. Convert it, for example with "
+            "(y == 1).astype(int)."
+        )
+    return dense.astype(bool)
+
+
+def true_indicator(y, kind: str, classes: np.ndarray) -> np.ndarray:
+    """Labels to score predictions with: a boolean column for each problem of the fit."""
+    if kind == "multilabel":
+        target = type_of_target(y, input_name="y")
+        if target != "multilabel-indicator" or y.shape[1] != len(classes):
+            raise ValueError(
+                f"y is {target} of shape {np.shape(y)}, but the estimator was fitted with a "
+                f"multilabel indicator of {len(classes)} columns."
+            )
+        return read_indicator(y)
+    y = column_or_1d(y, warn=True)
+    known = np.isin(y, classes)
+    if not np.all(known):
+        raise ValueError(
+            f"y has labels that fit did not see, such as {y[~known][:3].tolist()}; the classes "
+            f"are {classes[:10].tolist()}."
+        )
+    return y[:, None] == (classes[1:] if kind == "binary" else classes)
 
 
 def predict_labels(kind: str, classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
