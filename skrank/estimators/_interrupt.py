@@ -21,6 +21,7 @@ class Stop:
     def __init__(self, path: str | None = None):
         self._path = path
         self._is_set = False
+        self.repeated = False
 
     def __call__(self) -> bool:
         """Whether to end."""
@@ -36,7 +37,7 @@ class Stop:
 
 @contextmanager
 def stop_on_interrupt(stop: Stop) -> Iterator[None]:
-    """Let the first Ctrl-C set the flag instead of raising; another one raises as usual.
+    """Let the first Ctrl-C set the flag instead of raising; the next one raises as usual.
 
     Signals reach the main thread alone, and a handler of the user's own is left in place: what
     it raises is caught where the work is done.
@@ -46,11 +47,13 @@ def stop_on_interrupt(stop: Stop) -> Iterator[None]:
         yield
         return
 
-    def first(signal_number, frame):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def handle(signal_number, frame):
+        if stop():
+            stop.repeated = True
+            raise KeyboardInterrupt
         stop.set()
 
-    signal.signal(signal.SIGINT, first)
+    signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
@@ -71,5 +74,5 @@ def interruptible(*, processes: bool) -> Iterator[Stop]:
             yield stop
         if stop():
             before, _last_interrupt = _last_interrupt, monotonic()
-            if _last_interrupt - before < SECOND_INTERRUPT:
+            if stop.repeated or _last_interrupt - before < SECOND_INTERRUPT:
                 raise KeyboardInterrupt
