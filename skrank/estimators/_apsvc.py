@@ -31,6 +31,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
     the average precision with which the scores ``Xw`` rank the rows (of each query, if there
     are queries). Training stops at a proven relative duality gap of `tol`.
 
+    Of two classes the second in sorted order is the relevant one: 1 of 0 and 1, ``"spam"`` of
+    ``"ham"`` and ``"spam"``. To rank the other class first, fit ``y == other``.
+
     Parameters
     ----------
     C : float, default=10.0
@@ -45,8 +48,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         is held at a margin of 1 by hard constraints, and the average precision counts over the
         remaining rows only. Where the remaining rows (of a query) lack a class, all rows of
         that class (and query) count; if the binary SVM finds all rows easy this is the exact
-        problem. `objective_`, `n_iter_` and `history_` are then those of the second stage, whose
-        weights include one for a constant feature.
+        problem. `objective_`, `dual_gap_`, `n_iter_` and `history_` are then those of the second
+        stage, whose weights include one for a constant feature; `converged_` speaks for both. The
+        larger it is, the faster and the coarser; 0.5 is a value to try first.
     threshold : {"f1", "accuracy", "balanced_accuracy"} or float, default="f1"
         Average precision does not change when all scores shift, so labels need a threshold: the
         one that is best on the training scores by this measure, or the number given.
@@ -60,7 +64,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         the check fails.
     warm_start : bool, default=False
         Start from the `coef_` of the last fit, on the same features and classes. Nothing else is
-        kept, so many short fits in a row get less far than one long one.
+        kept, so many short fits in a row get less far than one long one. Without effect where
+        `easy_fraction` is given, which starts from its binary SVM.
     n_jobs : int or None, default=None
         Number of classes fitted at a time, if there are more than two or labels are
         multilabel. ``None`` means 1 unless in a :obj:`joblib.parallel_backend` context.
@@ -104,8 +109,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
     Notes
     -----
     There are no `sample_weight` and `class_weight` in `fit`: a ranking has no loss of single rows
-    to weigh. Ctrl-C during `fit` keeps the best weights found so far, with a warning; pressed twice
-    within three seconds it stops a search or script as usual.
+    to weigh. Ctrl-C ends `fit` after the current iteration and keeps the best weights found so
+    far, with a warning; classes not begun yet make do with one iteration. Pressed twice within
+    three seconds it stops a search or script as usual.
 
     Labels depend on `threshold`, rankings do not. To choose a threshold by cross-validation wrap
     the estimator in :class:`~sklearn.model_selection.TunedThresholdClassifierCV`, to get
@@ -167,11 +173,11 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data, float32 or float64, which is not copied unless it is neither C- nor
-            F-contiguous, or sparse and not CSR.
+            Training data. float32 and float64 are not copied unless neither C- nor F-contiguous,
+            or sparse and not CSR; other numbers are converted.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels of any type; two classes, more (one against the rest), or a multilabel
-            indicator.
+            Labels of any type: two classes, of which the second is the relevant one, or more (each
+            against the rest), or a multilabel indicator of zeros and ones.
         qid : array-like of shape (n_samples,), default=None
             The query of each row, in any order and of any sortable type: rows are ranked within
             their query only and the loss is the mean over queries. Queries that lack relevant or
@@ -205,6 +211,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         rankable = _rankable(labels, groups)
         starts = self._starts(labels) if warm else [None] * len(labels.names)
         operator = as_operator(X)
+        single = labels.kind == "binary"
+        names = ["fit"] if single else [f"class {name!r}" for name in labels.names]
         problems = [
             partial(
                 _fit_one,
@@ -217,9 +225,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
                 threshold=self.threshold,
                 rankable=bool(rankable[k]),
                 start=starts[k],
-                options=options | {"description": f"class {name!r}"},
+                options=options | {"description": names[k]},
             )
-            for k, (positive, name) in enumerate(zip(labels.indicator.T, labels.names, strict=True))
+            for k, positive in enumerate(labels.indicator.T)
         ]
         fitted = solve_each(problems, n_jobs=self.n_jobs)
         solutions, thresholds = zip(*fitted, strict=True)
@@ -228,7 +236,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         self._n_queries = groups.n_groups
         self.coef_ = np.array([solution.coef for solution in solutions])
         self.intercept_ = -np.array(thresholds)
-        self._store(list(solutions), single=labels.kind == "binary")
+        self._store(list(solutions), single=single)
         return self
 
     def decision_function(self, X):

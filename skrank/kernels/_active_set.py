@@ -236,3 +236,12 @@ def feasible(a, capped, total):
     else:
         a[0] = total - used
     return a
+
+
+@jit
+def settle(found, capped, total, a, idle):
+    """Write the weights found, made feasible, to ``a``; count since when each plane has none."""
+    found = feasible(found, capped, total)
+    for k in range(a.size):
+        a[k] = found[k]
+        idle[k] = 0 if a[k] > 0.0 else idle[k] + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from skrank.kernels import _active_set
@@ -20,12 +22,18 @@ class PlaneSet:
         self.C = C
         self.qp = qp
         self.size = 1
-        self.a = np.array([C])
+        self._a = np.zeros(16)
+        self._a[0] = C
         self._normals = np.zeros((16, n_columns))
         self._offsets = np.zeros(16)
         self._capped = np.ones(16)
         self._gram = np.zeros((16, 16))
         self._idle = np.zeros(16, np.int64)
+
+    @property
+    def a(self) -> np.ndarray:
+        """The multipliers."""
+        return self._a[: self.size]
 
     @property
     def normals(self) -> np.ndarray:
@@ -55,7 +63,7 @@ class PlaneSet:
         self._gram[k, :k] = self._gram[:k, k] = self._normals[:k] @ normal
         self._gram[k, k] = normal @ normal
         self._idle[k] = 0
-        self.a = np.append(self.a, 0.0)
+        self._a[k] = 0.0
         self.size += 1
 
     def solve(self, precision: float) -> tuple[np.ndarray, float]:
@@ -64,14 +72,15 @@ class PlaneSet:
         The value is that of the multipliers made feasible, so that the bound holds however
         inexact the quadratic programme's answer is.
         """
-        capped = self._capped[: self.size]
+        m = self.size
+        capped = self._capped[:m]
         a = self.qp.solve(self.gram, self.offsets, capped, self.C, self.a, precision)
-        self.a = _active_set.feasible(a, capped, self.C)
-        self._idle[: self.size] = np.where(self.a > 0.0, 0, self._idle[: self.size] + 1)
+        _active_set.settle(a, capped, self.C, self._a[:m], self._idle[:m])
         w = -(self.a @ self.normals)
-        if not np.isfinite(w.sum()):
-            raise QPError("the weights found for the planes are not finite.")
-        return w, float(self.a @ self.offsets) - 0.5 * float(w @ w)
+        dual = float(self.a @ self.offsets) - 0.5 * float(w @ w)
+        if not isfinite(dual):
+            raise QPError("the weights found for the planes are out of range.")
+        return w, dual
 
     def prune(self, max_idle: int) -> np.ndarray | None:
         """Forget planes without a multiplier for long; returns those that stay, if any went."""
@@ -87,7 +96,7 @@ class PlaneSet:
         self._capped[:m] = self._capped[index]
         self._gram[:m, :m] = self._gram[np.ix_(index, index)]
         self._idle[:m] = self._idle[index]
-        self.a = self.a[index]
+        self._a[:m] = self._a[index]
         self.size = m
         self.qp.keep(index)
         return index
@@ -108,15 +117,14 @@ class PlaneSet:
         other = PlaneSet(normals.shape[1], self.C, qp)
         other._reserve(self._offsets.size)
         other._normals[: self.size] = normals
-        for name in ("_offsets", "_capped", "_gram", "_idle"):
+        for name in ("_a", "_offsets", "_capped", "_gram", "_idle"):
             getattr(other, name)[...] = getattr(self, name)
-        other.a = self.a.copy()
         other.size = self.size
         return other
 
     def _reserve(self, capacity: int) -> None:
         m = self.size
-        for name in ("_normals", "_offsets", "_capped", "_idle"):
+        for name in ("_a", "_normals", "_offsets", "_capped", "_idle"):
             old = getattr(self, name)
             new = np.zeros((capacity, *old.shape[1:]), old.dtype)
             new[:m] = old[:m]

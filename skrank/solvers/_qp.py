@@ -99,8 +99,9 @@ class ActiveSetQP:
             )
             if violation <= 2.0 * tol:
                 break
-        allowed = max(2.0 * precision / total, 10.0 * _active_set.rounding(gram, b, a))
-        return a, bool(violation <= allowed and np.isfinite(a.sum()))
+        rounding = _active_set.rounding(gram, b, a)
+        # weights that are not finite show in the rounding
+        return a, rounding < np.inf and violation <= max(2.0 * precision / total, 10.0 * rounding)
 
     def _refactorise(self, gram, b, capped, total, a):
         support = np.flatnonzero(a)
