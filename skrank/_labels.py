@@ -34,7 +34,8 @@ class Labels:
                 "and ones, a column for each label, is expected. Fit one estimator for each output."
             )
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if kind not in ("binary", "multiclass"):
+            check_classification_targets(y)  # says what is wrong
         classes, codes = np.unique(y, return_inverse=True)
         if classes.size == 1:
             raise ValueError(

@@ -340,8 +340,9 @@ def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
     """Which problems have something to rank; warns of queries and classes that have not."""
     codes = groups.codes()
     n_rows = np.diff(groups.pointers)[:, None]
-    n_pos = np.zeros((groups.n_groups, labels.indicator.shape[1]), np.int64)
-    np.add.at(n_pos, codes, labels.indicator)
+    n_pos = np.column_stack(
+        [np.bincount(codes[column], minlength=groups.n_groups) for column in labels.indicator.T]
+    )
     both = (n_pos > 0) & (n_pos < n_rows)
     rankable = np.asarray(both.any(axis=0))
     if labels.kind == "binary":

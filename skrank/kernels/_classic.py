@@ -1,7 +1,7 @@
 """The published ways to the most violating interleaving; notation as in ``_interleaving``.
 
 Each algorithm takes the negatives' scores by row, writes the counts ``above`` and returns the
-negatives arranged as ``_interleaving.levels`` wants them. All are exact: they differ in what
+negatives arranged as ``_gradient.levels`` wants them. All are exact: they differ in what
 they sort, in how many ranks they try and in what they ask of the loss.
 """
 

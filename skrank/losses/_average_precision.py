@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
-from skrank.kernels import _classic, _interleaving
+from skrank.kernels import _classic, _gradient, _interleaving, _lists
 from skrank.losses._scores import check_scores
 
 # Above this many rows NumPy's vectorised sort repays the way back to Python.
@@ -162,10 +162,7 @@ class InterleavingObjective:
         product = np.empty(self.n_lists)
         self._solve(scores, above, gradient, product)
         self.n_calls += 1
-        active = above[self._last_pos]
-        # a guess somewhat too low costs little, one too high a second pass
-        self._expected = (0.9 * active).astype(np.int64) + 1
-        self.n_active = int(active.sum())
+        self.n_active = _lists.expect(above, self._last_pos, self._expected)
         # no BLAS here: its threads would wait for cores that others keep busy
         loss = (self._cost_weight * self._cost(self._index, above)).sum()
         return float(loss + product.sum()), gradient
@@ -177,20 +174,24 @@ class InterleavingObjective:
         for q in range(self._n_short, self.n_lists):
             pos_rows, neg_rows, n_above = self._list(q, above)
             margin, scale = self._margin[q], self._scale[q]
-            pos, order = _descending(scores[pos_rows])
+            unsorted = scores.take(pos_rows)
+            order = unsorted.argsort()
+            pos = np.empty(order.size)
             count = _interleaving.candidates(
                 address,
                 scores,
                 neg_rows,
-                pos,
+                unsorted,
+                order,
                 self._expected[q],
                 margin,
+                pos,
                 self._values,
                 self._chosen,
             )
             values = self._values[:count]
             neg = np.sort(values)
-            product[q] = _interleaving.interleave(
+            product[q] = _lists.interleave(
                 address,
                 pos,
                 order,
@@ -221,17 +222,18 @@ class InterleavingObjective:
         )
         if self._parallel and not FORKED and numba.get_num_threads() > 1:
             with PARALLEL_LOCK:
-                _interleaving.each_list_parallel(*arguments)
+                _lists.each_list_parallel(*arguments)
         else:
-            _interleaving.each_list(*arguments)
+            _lists.each_list(*arguments)
 
     def _solve_classic(self, scores, above, gradient, product) -> None:
         for q in range(self.n_lists):
             pos_rows, neg_rows, n_above = self._list(q, above)
-            pos, order = _descending(scores[pos_rows])
+            order = np.argsort(scores[pos_rows])
+            pos = scores[pos_rows[order[::-1]]]
             values = scores[neg_rows]
             neg = self._algorithm(self._step.address, pos, values, self._margin[q], n_above)
-            product[q] = _interleaving.finish(
+            product[q] = _gradient.finish(
                 pos, order, pos_rows, n_above, neg, values, neg_rows, self._scale[q], gradient
             )
 
@@ -249,12 +251,6 @@ def _rows_by_list(
     chosen = chosen[np.argsort(place[chosen], kind="stable")]
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return rows[chosen].astype(np.int64), start
-
-
-def _descending(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores in descending order, and the ascending order of their places."""
-    order = np.argsort(scores)
-    return scores[order[::-1]], order
 
 
 ALGORITHMS: dict[str, Any] = {
