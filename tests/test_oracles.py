@@ -1,6 +1,5 @@
 """Every oracle against enumeration, against the other oracles, and against what must hold."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -339,13 +338,10 @@ class TestLists:
 
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in ("greedy", "dynamic")])
 def test_ties_are_not_quadratic(solver):
-    n, n_pos = 200_000, 500
+    # some 10^12 steps, and so the better part of an hour, if they were
+    n, n_pos = 1_000_000, 500
     y = np.arange(n) % (n // n_pos) == 0
-    objective = bind(solver, y)
-    objective(np.arange(n) / n)
-    start = time.perf_counter()
-    value, gradient = objective(np.zeros(n))
-    assert time.perf_counter() - start < 5.0
+    value, gradient = bind(solver, y)(np.zeros(n))
     n_neg = n - n_pos
     assert value == pytest.approx(np.mean(n_neg / (np.arange(1, n_pos + 1) + n_neg)))
     assert_allclose(gradient, np.where(y, -2 / n_pos, 2 / n_neg))

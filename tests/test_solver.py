@@ -99,9 +99,9 @@ def test_hard_constraints_equal_the_solution_of_the_full_problem():
         solution = minimise(objective, as_operator(X), C, tol=1e-7, start=start, signs=signs)
         assert solution.status == "converged"
         expected = full_solution(X, y, C, [rows], signs)
-        assert solution.primal == pytest.approx(expected, rel=1e-3)
-        assert solution.dual <= expected * (1 + 1e-6)
-        assert (truth * (X @ solution.coef))[easy].min() >= 1 - 2e-4
+        assert solution.primal == pytest.approx(expected, rel=1e-6)
+        assert solution.dual <= expected * (1 + 1e-9)
+        assert (truth * (X @ solution.coef))[easy].min() >= 1 - 2e-6
 
 
 def test_bounds_enclose_the_optimum_and_never_get_worse():
@@ -127,12 +127,29 @@ def test_history_counts_what_was_done():
     history = solution.history
     assert {values.size for values in history.values()} == {solution.n_iter}
     assert history["oracle_calls"][-1] == objective.n_calls
-    # two passes before the first iteration, two in each, one for the objective that is reported
-    passes = 2 * np.arange(2, solution.n_iter + 2)
-    passes[-1] += 1
-    np.testing.assert_array_equal(history["passes"], passes)
+    # a pass before the first iteration, two in each; in the last the two may be saved, and one
+    # is for the objective that is reported
+    steps = np.diff(history["passes"], prepend=1)
+    assert np.all(steps[:-1] == 2)
+    assert steps[-1] in (1, 3)
     parts = history["seconds_oracle"] + history["seconds_qp"] + history["seconds_data"]
     assert np.all(parts <= history["seconds"])
+
+
+def test_no_scores_are_evaluated_twice():
+    X, y = problem()
+    objective = bind(y)
+    seen = []
+
+    def recording(scores):
+        seen.append(scores.round(12).tobytes())
+        return objective(scores)
+
+    for C in (0.1, 1.0, 100.0):
+        seen.clear()
+        minimise(recording, as_operator(X), C)
+        # but for the objective that is reported
+        assert len(set(seen[:-1])) == len(seen) - 1
 
 
 def test_max_iter_is_reported():

@@ -27,6 +27,8 @@ MAX_IDLE = 30
 MAX_LINE_SEARCH = 3
 # The share of the gap that more line search must promise to gain.
 ENOUGH = 0.7
+# How much more exact than the gap aimed at the quadratic programmes are solved.
+QP_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Point:
 class CuttingPlanes:
     """The state of the method: the best point, the planes and the two bounds.
 
+    It starts at zero if ``start`` is None.
     ``keep_gradients`` makes it remember the score gradients of the planes, for one who continues
     on another operator. ``products`` names the account of the operator's time; "data" counts as
     passes over X.
@@ -55,7 +58,7 @@ class CuttingPlanes:
         C: float,
         qp: QP,
         history: History,
-        start: np.ndarray,
+        start: np.ndarray | None,
         *,
         keep_gradients: bool = False,
     ):
@@ -68,7 +71,10 @@ class CuttingPlanes:
         self.keep_gradients = keep_gradients
         self.gradients = [NO_GRADIENT]  # of each plane
         self.planes = PlaneSet(operator.shape[1], C, qp)
-        self.best = self.evaluate(start, self.scores(start))
+        if start is None:  # the scores of zero are known without a pass
+            self.best = self.evaluate(np.zeros(operator.shape[1]), np.zeros(operator.shape[0]))
+        else:
+            self.best = self.evaluate(start, self.scores(start))
         self.dual = 0.0
         self.add_plane(self.best)
 
@@ -121,15 +127,22 @@ class CuttingPlanes:
                 self.gradients[:] = [self.gradients[k] for k in staying]
         return w
 
-    def step(self, precision: float) -> None:
-        """One iteration: minimise the model, search the line to there, add a plane."""
-        w = self.minimise_model(precision)
-        self.advance(w, self.scores(w))
+    def step(self, target: float) -> None:
+        """One iteration: minimise the model, search the line to there, add a plane.
+
+        Where the model's minimum is within ``target`` of the best point, that is all there is to
+        do: no pass over the data is spent.
+        """
+        w = self.minimise_model(QP_SHARE * target)
+        if self.primal - self.dual > target:
+            self.advance(w, self.scores(w))
 
     def advance(self, w: np.ndarray, scores: np.ndarray) -> None:
         """Move the best point towards new weights, as far as it pays, and cut beyond it."""
         self.set_best(self.line_search(w, scores))
-        beyond = self.between(self.best, w, scores, BEYOND_BEST)
+        # at the end of the line nothing lies beyond
+        at_end = self.best.w is w
+        beyond = self.best if at_end else self.between(self.best, w, scores, BEYOND_BEST)
         self.add_plane(beyond)
         self.set_best(beyond)
 
@@ -139,6 +152,8 @@ class CuttingPlanes:
 
     def between(self, start: Point, w: np.ndarray, scores: np.ndarray, u: float) -> Point:
         """The point at start + u (w - start): scores are linear in w, so no pass is needed."""
+        if u == 1.0:
+            return self.evaluate(w, scores)
         return self.evaluate(
             start.w + u * (w - start.w), start.scores + u * (scores - start.scores)
         )

@@ -81,7 +81,7 @@ def minimise(
     bar = tqdm(desc=description, disable=verbose < 1, unit="it")
     try:
         while n_iter < max_iter:
-            solver.step(0.1 * tol * solver.primal)
+            solver.step(tol * solver.primal)
             n_iter += 1
             gap = relative_gap(solver.primal, solver.dual)
             if gap <= tol:
@@ -136,6 +136,5 @@ def _begin(
             )
             if np.isfinite(planes.primal):
                 return planes
-    zero = np.zeros(operator.shape[1])
     qp = make_qp(qp_solver)
-    return CuttingPlanes(objective, operator, C, qp, history, zero, keep_gradients=keep_gradients)
+    return CuttingPlanes(objective, operator, C, qp, history, None, keep_gradients=keep_gradients)

@@ -19,7 +19,7 @@ import scipy.linalg
 
 from skrank._operators import Operator
 from skrank.kernels import _products
-from skrank.solvers._cutting_plane import CuttingPlanes
+from skrank.solvers._cutting_plane import QP_SHARE, CuttingPlanes
 from skrank.solvers._planes import PlaneSet
 from skrank.solvers._qp import QP
 
@@ -136,22 +136,21 @@ class SubspacePlanes:
             scores = self.operator.matvec(self.w)
         self.inner.best = self.inner.evaluate(self.inner.w, scores)
 
-    def step(self, precision: float) -> None:
+    def step(self, target: float) -> None:
         """Solve the problem in the subspace, then widen it: two passes over the data."""
         inner = self.inner
         inner.dual = 0.0  # bounds of a smaller subspace do not hold in this one
-        target = max(precision, INNER_SHARE * (self.primal - self.dual))
+        target = INNER_SHARE * max(target, self.primal - self.dual)
         for _ in range(MAX_INNER):
-            w = inner.minimise_model(0.1 * target)
+            inner.step(target)
             if inner.primal - inner.dual <= target:
                 break
-            inner.advance(w, inner.scores(w))
         if self.basis.size == self.basis.Q.shape[0]:
             self.dual = max(self.dual, inner.dual)
             return
         self.widen(*self.aggregates())
         with self.history.time("qp"):
-            _, dual = self.true_planes.solve(0.1 * precision)
+            _, dual = self.true_planes.solve(QP_SHARE * target)
             self.true_planes.prune(MAX_IDLE)
         self.dual = max(self.dual, dual)
 
