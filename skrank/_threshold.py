@@ -73,13 +73,15 @@ def choose_threshold(scores, positive, criterion: str | float) -> float:
     scores = np.asarray(scores, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
 
-    values, block = np.unique(scores, return_inverse=True)
+    order = np.argsort(scores)
+    in_order = scores[order]
+    # the last of each block of equal scores
+    ends = np.append(np.flatnonzero(in_order[1:] != in_order[:-1]), scores.size - 1)
+    values = in_order[ends]
     n_pos = int(np.count_nonzero(positive))
     n_neg = positive.size - n_pos
-    pos_below = np.concatenate(
-        [[0], np.cumsum(np.bincount(block[positive], minlength=values.size))]
-    )
-    rows_below = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=values.size))])
+    pos_below = np.concatenate([[0], np.cumsum(positive[order])[ends]])
+    rows_below = np.concatenate([[0], ends + 1])
     tp = n_pos - pos_below
     fp = n_neg - (rows_below - pos_below)
     quality = CRITERIA[criterion](tp, fp, n_pos, n_neg)

@@ -240,8 +240,14 @@ def feasible(a, capped, total):
 
 @jit
 def settle(found, capped, total, a, idle):
-    """Write the weights found, made feasible, to ``a``; count since when each plane has none."""
+    """Write the weights found, made feasible, to ``a``; count since when each plane has none.
+
+    Returns the largest of these counts.
+    """
     found = feasible(found, capped, total)
+    longest = 0
     for k in range(a.size):
         a[k] = found[k]
         idle[k] = 0 if a[k] > 0.0 else idle[k] + 1
+        longest = max(longest, idle[k])
+    return longest

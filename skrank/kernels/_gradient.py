@@ -116,7 +116,7 @@ def assign(values, rows, low, coef, scale, centre, gradient):
                 stop = middle
         while low[k] > value:
             k += 1
-        gradient[rows[t]] = scale * coef[k]
+        gradient[np.uint64(rows[t])] = scale * coef[k]
         product += scale * coef[k] * (value - centre)
     return product
 

@@ -93,7 +93,7 @@ def collect(scores, rows, theta, values, chosen):
     count = 0
     for t in range(rows.size):
         row = rows[t]
-        score = scores[row]
+        score = scores[np.uint64(row)]
         values[count] = score
         chosen[count] = row
         count += score > theta

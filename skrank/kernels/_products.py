@@ -1,6 +1,8 @@
 """Products with data that BLAS and scipy do not do as we need them.
 
 All accumulate in float64 whatever the data are stored as, and skip rows that do not count.
+Stored indices are read as unsigned: for signed ones numba adds the size to those below zero, and
+asking each of them takes as long as the product itself.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ def csr_matvec(data, indices, indptr, w):
     out = np.empty(indptr.size - 1)
     for i in range(out.size):
         total = 0.0
-        for t in range(indptr[i], indptr[i + 1]):
-            total += data[t] * w[indices[t]]
+        for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[t] * w[np.uint64(indices[t])]
         out[i] = total
     return out
 
@@ -66,6 +68,6 @@ def csr_rmatvec(data, indices, indptr, active, g, n_columns):
     for a in range(active.size):
         i = active[a]
         weight = g[i]
-        for t in range(indptr[i], indptr[i + 1]):
-            out[indices[t]] += weight * data[t]
+        for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            out[np.uint64(indices[t])] += weight * data[t]
     return out

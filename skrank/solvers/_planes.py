@@ -29,6 +29,7 @@ class PlaneSet:
         self._capped = np.ones(16)
         self._gram = np.zeros((16, 16))
         self._idle = np.zeros(16, np.int64)
+        self._longest_idle = 0
 
     @property
     def a(self) -> np.ndarray:
@@ -75,7 +76,7 @@ class PlaneSet:
         m = self.size
         capped = self._capped[:m]
         a = self.qp.solve(self.gram, self.offsets, capped, self.C, self.a, precision)
-        _active_set.settle(a, capped, self.C, self._a[:m], self._idle[:m])
+        self._longest_idle = _active_set.settle(a, capped, self.C, self._a[:m], self._idle[:m])
         w = -(self.a @ self.normals)
         dual = float(self.a @ self.offsets) - 0.5 * float(w @ w)
         if not isfinite(dual):
@@ -84,6 +85,8 @@ class PlaneSet:
 
     def prune(self, max_idle: int) -> np.ndarray | None:
         """Forget planes without a multiplier for long; returns those that stay, if any went."""
+        if self._longest_idle <= max_idle:
+            return None
         stay = self._idle[: self.size] <= max_idle
         stay[0] = True
         # moving the Gram matrix costs more than a few idle planes do
