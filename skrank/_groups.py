@@ -12,6 +12,20 @@ class Groups:
     """Which rows belong to which query; the data themselves are never permuted.
 
     The rows of group q are ``rows[pointers[q]:pointers[q + 1]]``, in their order of appearance.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Numbers of rows, group after group.
+    pointers : ndarray of int
+        Where in `rows` each group starts, and at last where the last one ends.
+
+    Examples
+    --------
+    >>> from skrank.losses import Groups
+    >>> groups = Groups.from_qid(["b", "a", "b"], 3)
+    >>> groups.rows, groups.pointers
+    (array([1, 0, 2]), array([0, 1, 3]))
     """
 
     rows: np.ndarray

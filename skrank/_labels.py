@@ -34,6 +34,13 @@ class Labels:
                 "and ones, a column for each label, is expected. Fit one estimator for each output."
             )
         y = column_or_1d(y, warn=True)
+        if kind == "unknown":
+            types = sorted({type(label).__name__ for label in y})
+            raise ValueError(
+                f"Unknown label type: y has dtype {y.dtype} and holds {', '.join(types)}, but "
+                "integers, booleans or strings alone are expected. Drop rows without a label and "
+                "convert the rest, for example with y.astype(int) or y.astype(str)."
+            )
         if kind not in ("binary", "multiclass"):
             check_classification_targets(y)  # says what is wrong
         classes, codes = np.unique(y, return_inverse=True)
@@ -69,12 +76,13 @@ def true_indicator(y, kind: str, classes: np.ndarray) -> np.ndarray:
     """Labels to score predictions with: a boolean column for each problem of the fit."""
     if kind == "multilabel":
         target = type_of_target(y, input_name="y")
-        if target != "multilabel-indicator" or y.shape[1] != len(classes):
+        indicator = read_indicator(y) if target == "multilabel-indicator" else np.empty((0, 0))
+        if indicator.shape[1] != len(classes):
             raise ValueError(
                 f"y is {target} of shape {np.shape(y)}, but the estimator was fitted with a "
                 f"multilabel indicator of {len(classes)} columns."
             )
-        return read_indicator(y)
+        return indicator
     y = column_or_1d(y, warn=True)
     known = np.isin(y, classes)
     if not np.all(known):

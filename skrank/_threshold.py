@@ -90,13 +90,18 @@ def choose_threshold(scores, positive, criterion: str | float) -> float:
 
 
 def _between(values, below: int) -> float:
-    """A number t with exactly the first `below` of the ascending `values` at or below it."""
+    """A number t with exactly the first `below` of the ascending `values` at or below it.
+
+    Outside of their range it keeps as much distance as they span: more would round off, and
+    tie, scores that are close to each other.
+    """
+    span = values[-1] - values[0] or 1.0
     if below == 0:
         lowest = values[0]
-        return float(min(lowest - 1.0, np.nextafter(lowest, -np.inf)))
+        return float(min(lowest - span, np.nextafter(lowest, -np.inf)))
     lower = values[below - 1]
     if below == values.size:
-        return float(lower + 1.0)
+        return float(lower + span)
     upper = values[below]
     middle = lower / 2 + upper / 2
     return float(middle if lower <= middle < upper else lower)

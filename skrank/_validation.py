@@ -33,6 +33,15 @@ def check_count(name: str, value: object, *, hint: str) -> int:
     return int(value)  # type: ignore[call-overload]
 
 
+def check_jobs(n_jobs: object) -> None:
+    """None or a whole number other than zero, as joblib reads it."""
+    if n_jobs is None:
+        return
+    hint = "None and 1 run one at a time, -1 uses all processors."
+    if check_whole("n_jobs", n_jobs, hint=hint) == 0:
+        raise ValueError(f"n_jobs=0 was given, but it must not be 0. {hint}")
+
+
 def check_flag(name: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):

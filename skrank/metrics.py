@@ -63,6 +63,11 @@ def mean_average_precision(y_true, y_score, *, qid=None, pos_label=1) -> float:
     >>> mean_average_precision(y_true, y_score, qid=["a", "b", "b", "b", "a"])
     0.75
     """
+    if np.ndim(y_score) == 2 and np.shape(y_score)[1] > 1:
+        raise ValueError(
+            f"y_score has shape {np.shape(y_score)}, but one score for each row is expected. Of "
+            "probabilities, pass the column of the relevant class, such as y_score[:, 1]."
+        )
     y_score = column_or_1d(y_score, input_name="y_score")
     if y_score.dtype.kind not in "fiu":
         y_score = y_score.astype(np.float64)
@@ -142,7 +147,13 @@ def _relevant(y_true, pos_label) -> np.ndarray:
     """Which rows carry the positive label; an error unless the labels are binary."""
     if y_true.dtype.kind == "f":
         assert_all_finite(y_true, input_name="y_true")
-    labels = np.unique(y_true)
+    try:
+        labels = np.unique(y_true)
+    except TypeError as error:
+        raise ValueError(
+            f"y_true has labels that cannot be compared: {error}. Drop rows without a label, and "
+            "give the others labels of one type."
+        ) from error
     if labels.size > 2:
         shown = ", ".join(repr(label) for label in labels[:5].tolist())
         raise ValueError(
@@ -181,18 +192,33 @@ class MeanAveragePrecisionScorer(BaseEstimator):
             return mean_average_precision(y, estimator.predict(X), qid=qid)
         method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
         scores = getattr(estimator, method)(X)
-        classes = np.asarray(estimator.classes_)
-        kind = "binary" if classes.size == 2 else "multiclass"
         if type_of_target(y, input_name="y") == "multilabel-indicator":
-            kind = "multilabel"
-        elif kind == "binary" and scores.ndim == 2:
-            scores = scores[:, 1]
+            if isinstance(scores, list):  # of probabilities, with an array for each label
+                scores = _second_columns(scores, estimator.classes_)
+            kind, classes = "multilabel", np.arange(scores.shape[1])
+        else:
+            classes = np.asarray(estimator.classes_)
+            kind = "binary" if classes.size == 2 else "multiclass"
+            if kind == "binary" and scores.ndim == 2:
+                scores = scores[:, 1]
         indicator = true_indicator(y, kind, classes)
         check_consistent_length(scores, indicator)
         codes, n_queries = (np.zeros(len(scores), np.int64), 1)
         if qid is not None:
             codes, n_queries = encode_qid(qid, len(scores))
         return mean_over_classes(indicator, scores, codes, n_queries)
+
+
+def _second_columns(probabilities: list, classes) -> np.ndarray:
+    """Of each label's probabilities those of having it, a column for each label.
+
+    A label that no row, or every row, had in training has one column, for the class it was.
+    """
+    columns = [
+        p[:, 1] if p.shape[1] == 2 else p[:, 0] * np.asarray(known)[0]
+        for p, known in zip(probabilities, classes, strict=True)
+    ]
+    return np.column_stack(columns)
 
 
 def mean_over_classes(indicator, scores, codes, n_queries, sample_weight=None) -> float:

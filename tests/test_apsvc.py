@@ -251,7 +251,7 @@ def test_multiclass_and_parallel_fitting():
     np.testing.assert_allclose(parallel.coef_, model.coef_)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, pd.DataFrame, np.ndarray.tolist])
 def test_multilabel(kind):
     X, Y = make_multilabel_classification(n_samples=150, n_classes=4, random_state=0)
     model = APSVC(C=10).fit(X, kind(Y))
@@ -268,6 +268,12 @@ def test_indicators_of_other_values():
     for wrong in (2 * Y - 1, Y - 1, Y + 1):
         with pytest.raises(ValueError, match="multilabel indicator with the values"):
             APSVC().fit(X, wrong)
+
+
+def test_an_indicator_with_nothing_to_rank():
+    X, Y = make_multilabel_classification(n_samples=50, n_classes=3, random_state=0)
+    with pytest.raises(ValueError, match="no label that some rows have and others have not"):
+        APSVC().fit(X, 0 * Y)
 
 
 def test_constant_labels_of_an_indicator():
@@ -303,8 +309,17 @@ def test_queries_with_nothing_to_rank(ranked):
         model = APSVC().fit(X, y, qid=qid)
     both = ~np.isin(qid, [3, 5])
     np.testing.assert_allclose(model.coef_, APSVC().fit(X[both], y[both], qid=qid[both]).coef_)
-    with pytest.raises(ValueError, match="None of the 400 lists given has both"):
+    with pytest.raises(ValueError, match=r"None of the 400 queries has both .* rows, so"):
         APSVC().fit(X, y, qid=np.arange(400))
+
+
+def test_grades_with_queries_warn(ranked):
+    X, y, qid = ranked
+    grades = y + (X[:, 0] > 1)
+    with pytest.warns(UserWarning, match=r"3 numbers as labels.* fit y >= grade"):
+        model = APSVC().fit(X, grades, qid=qid)
+    named = APSVC().fit(X, np.array(["a", "b", "c"])[grades], qid=qid)
+    np.testing.assert_allclose(named.coef_, model.coef_)
 
 
 def test_score_without_queries_warns(ranked):
@@ -507,6 +522,17 @@ def test_extreme_weights_of_the_loss(binary, C):
     assert APSVC(C).fit(X, y).converged_
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e-6, 1e-10, 1e-100])
+def test_small_features_or_weights_of_the_loss_still_rank(binary, scale):
+    """Zero weights are within tol of the optimum there, but rank nothing."""
+    X, y = binary
+    fair = APSVC(C=1e-3).fit(X, y).score(X, y)
+    for model in (APSVC().fit(scale * X, y), APSVC(C=scale**2).fit(X, y)):
+        assert model.converged_
+        assert np.any(model.coef_)
+        assert model.score(X, y) > fair - 0.05
+
+
 def test_nothing_to_learn():
     """Where no weights are better than none the fit says so at once."""
     rng = np.random.default_rng(0)
@@ -546,6 +572,8 @@ def test_verbose_shows_a_bar(binary, capsys):
         ({"threshold": "magic"}, ValueError, r"'magic' is not known.*'f1', 'accuracy'"),
         ({"threshold": None}, ValueError, r"threshold=None is not known"),
         ({"verbose": None}, TypeError, r"verbose must be a whole number, but None was given"),
+        ({"n_jobs": 0}, ValueError, r"n_jobs=0 was given, but it must not be 0"),
+        ({"n_jobs": "all"}, TypeError, r"n_jobs must be a whole number, but 'all' was given"),
         ({"warm_start": "no"}, TypeError, r"warm_start must be True or False, but 'no' was given"),
         ({"easy_fraction": 2}, ValueError, r"easy_fraction=2 .*between 0 and 1"),
         ({"easy_fraction": "half"}, TypeError, r"easy_fraction must be a number from 0 to 1"),
@@ -573,10 +601,12 @@ def replaced(X, value):
         (lambda X, y: (X, np.ones_like(y), None), "y holds one class only, 1"),
         (lambda X, y: (X, y[:-1], None), "inconsistent numbers of samples"),
         (lambda X, y: (X, y + 0.5, None), "Unknown label type"),
+        (lambda X, y: (X, y.astype(object), None), "Unknown label type: y has dtype object.* int"),
+        (lambda X, y: (X, np.where(y, "a", None), None), "holds NoneType, str"),
         (lambda X, y: (X, np.column_stack([y, y + 1]), None), "multiclass-multioutput"),
         (lambda X, y: (X, y, y[:-1]), "qid has 299 entries, but there are 300 rows"),
         (lambda X, y: (X, y, np.where(y, np.nan, 1)), "qid has a missing value at row"),
-        (lambda X, y: (X, y, np.arange(y.size)), "has both a relevant and an irrelevant"),
+        (lambda X, y: (X, y, np.arange(y.size)), "None of the 300 queries has both"),
         (lambda X, y: (X, None, None), "requires y to be passed"),
     ],
 )
@@ -602,7 +632,7 @@ def test_scoring_with_labels_that_make_no_sense(binary):
 
 def test_classes_with_nothing_to_rank_at_all():
     X, y = make_classification(n_samples=90, n_classes=3, n_informative=4, random_state=0)
-    with pytest.raises(ValueError, match="None of the 3 lists given has rows both with"):
+    with pytest.raises(ValueError, match=r"None of the 3 queries has both .* of any class"):
         APSVC().fit(X, y, qid=y)
 
 

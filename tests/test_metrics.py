@@ -13,6 +13,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, label_binarize
 
@@ -151,6 +153,8 @@ def test_nothing_relevant_is_zero_with_a_warning(qid, negative):
         ([0, 0], [0.1, 0.2], {"pos_label": "spam"}, "pos_label='spam' is not among"),
         ([1, 2], [0.1, 0.2], {"pos_label": 3}, "pos_label=3 is not among"),
         ([], [], {}, "empty"),
+        ([0, 1], [[0.9, 0.1], [0.2, 0.8]], {}, r"y_score has shape \(2, 2\).*y_score\[:, 1\]"),
+        ([0, None, 1], [0.1, 0.2, 0.3], {}, "y_true has labels that cannot be compared"),
         ([[0, 1], [1, 0]], [0.1, 0.2], {}, "1d array"),
     ],
 )
@@ -266,6 +270,21 @@ def test_scorer_for_more_classes_and_labels():
         APSVC(), X, y, scoring={"map": mean_average_precision_scorer, "accuracy": "accuracy"}
     )
     assert results["test_map"].min() > 0.7
+
+
+def test_scorer_of_classifiers_with_probabilities_for_each_label():
+    X, y = load_iris(return_X_y=True)
+    Y = label_binarize(y, classes=[0, 1, 2])
+    for model in (KNeighborsClassifier(), MultiOutputClassifier(LogisticRegression(max_iter=1000))):
+        model.fit(X, Y)
+        scores = np.column_stack([p[:, 1] for p in model.predict_proba(X)])
+        expected = average_precision_score(Y, scores)
+        assert mean_average_precision_scorer(model, X, Y) == pytest.approx(expected)
+    # labels that no row, or every row, had in training have one column of probabilities
+    constant = KNeighborsClassifier().fit(X, np.column_stack([0 * y, Y[:, 1], 0 * y + 1]))
+    expected = average_precision_score(Y[:, 1], constant.predict_proba(X)[1][:, 1])
+    value = mean_average_precision_scorer(constant, X, Y)
+    assert value == pytest.approx((1 / 3 + expected + 1 / 3) / 3)
 
 
 def test_scorer_of_a_regressor(problem):

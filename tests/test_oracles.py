@@ -363,9 +363,24 @@ class TestErrors:
             AveragePrecision("fast").bind(np.array([True, False]), Groups.single(2))
 
     @pytest.mark.parametrize("loss", [AveragePrecision(), Hinge()])
-    def test_labels_that_are_not_boolean(self, loss):
-        with pytest.raises(ValueError, match="dtype int64, but a boolean array"):
+    def test_arguments_of_the_wrong_kind(self, loss):
+        y = np.array([True, False])
+        with pytest.raises(ValueError, match=r"dtype int64 and shape \(2,\), but .* boolean"):
             loss.bind(np.array([1, -1]), Groups.single(2))
+        with pytest.raises(ValueError, match=r"shape \(2, 1\)"):
+            loss.bind(y[:, None])
+        with pytest.raises(TypeError, match=r"groups is of type list.*Groups.from_qid"):
+            loss.bind(y, [0, 0])
+        with pytest.raises(ValueError, match="rows up to 2, but y has 2 rows"):
+            loss.bind(y, Groups.single(3))
+
+    @pytest.mark.parametrize("loss", [AveragePrecision(), Hinge()])
+    def test_one_list_by_default(self, loss):
+        y, scores = np.array([True, False, True]), np.array([0.1, 0.3, -0.2])
+        value, gradient = loss.bind(y)(scores)
+        expected_value, expected_gradient = loss.bind(y, Groups.single(3))(scores)
+        assert value == expected_value
+        assert_array_equal(gradient, expected_gradient)
 
     def test_hinge_without_rows(self):
         with pytest.raises(ValueError, match="no rows"):

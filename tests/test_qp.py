@@ -124,6 +124,23 @@ def test_auto_hands_over_to_cvxpy(monkeypatch):
     assert value(gram, b, a) == pytest.approx(value(gram, b, expected), rel=1e-6)
 
 
+def test_auto_gives_up_on_cvxpy_where_it_does_no_better(monkeypatch):
+    gram, b, capped = programme(10, 5, 0)
+    start = np.eye(10)[0]
+    monkeypatch.setattr(_qp, "MAX_PIVOTS", 1)
+    calls = []
+
+    def fail(*arguments):
+        calls.append(arguments)
+        raise QPError("failed")
+
+    monkeypatch.setattr(CvxpyQP, "solve", fail)
+    backend = AutoQP()
+    for _ in range(10):
+        assert np.all(np.isfinite(backend.solve(gram, b, capped, 1.0, start, 0.0)))
+    assert len(calls) == _qp.MAX_IN_VAIN
+
+
 def test_a_status_other_than_optimal_is_retried_then_raised(monkeypatch):
     gram, b, capped = programme(10, 5, 0)
     start = np.eye(10)[0]

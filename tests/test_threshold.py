@@ -113,3 +113,11 @@ def test_a_number_is_the_threshold(number):
 def test_unknown_criterion_lists_the_known_ones(criterion):
     with pytest.raises(ValueError, match=r"'f1', 'accuracy', 'balanced_accuracy'.*number"):
         choose_threshold(np.array([0.0, 1.0]), np.array([True, False]), criterion)
+
+
+@pytest.mark.parametrize("criterion", NAMES)
+@pytest.mark.parametrize("label", [True, False])
+def test_small_scores_are_still_apart_next_to_the_threshold(criterion, label):
+    scores = 1e-17 * np.arange(10.0)
+    threshold = choose_threshold(scores, np.full(10, label), criterion)
+    assert np.all(np.diff(scores - threshold) > 0)

@@ -14,7 +14,7 @@ from skrank._groups import Groups, encode_qid
 from skrank._labels import Labels, predict_labels, true_indicator
 from skrank._operators import as_operator
 from skrank._threshold import check_criterion, choose_threshold
-from skrank._validation import check_fraction
+from skrank._validation import check_fraction, check_jobs
 from skrank.estimators._appx import fit_with_easy_rows
 from skrank.estimators._base import StructuredSVM, solve_each
 from skrank.losses import AveragePrecision
@@ -176,8 +176,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             Training data. float32 and float64 are not copied unless neither C- nor F-contiguous,
             or sparse and not CSR; other numbers are converted.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels of any type: two classes, of which the second is the relevant one, or more (each
-            against the rest), or a multilabel indicator of zeros and ones.
+            Integers, booleans or strings: two classes, of which the second is the relevant one,
+            or more (each against the rest), or a multilabel indicator of zeros and ones.
         qid : array-like of shape (n_samples,), default=None
             The query of each row, in any order and of any sortable type: rows are ranked within
             their query only and the loss is the mean over queries. Queries that lack relevant or
@@ -193,6 +193,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         check_criterion(self.threshold)
         check_algorithm(self.algorithm)
         make_qp(self.qp_solver)
+        check_jobs(self.n_jobs)
         if self.easy_fraction is not None:
             hint = "It is the part of the easy rows to keep out of the ranking; None for none."
             check_fraction("easy_fraction", self.easy_fraction, hint=hint)
@@ -345,26 +346,43 @@ def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
     )
     both = (n_pos > 0) & (n_pos < n_rows)
     rankable = np.asarray(both.any(axis=0))
+    if not rankable.any() and groups.n_groups == 1:
+        raise ValueError(
+            "y has no label that some rows have and others have not, so there is nothing to rank. "
+            "Check how y was made or split."
+        )
+    if not rankable.any():
+        classes = "" if labels.kind == "binary" else " of any class"
+        raise ValueError(
+            f"None of the {groups.n_groups} queries has both relevant and irrelevant rows"
+            f"{classes}, so there is nothing to rank. Check y and qid: rows to be ranked against "
+            "each other have the same qid."
+        )
     if labels.kind == "binary":
         n_skipped = groups.n_groups - np.count_nonzero(both)
-        if rankable[0] and n_skipped:
+        if n_skipped:
             warnings.warn(
                 f"{n_skipped} of {groups.n_groups} queries have rows of one class only. They have "
                 "nothing to rank and are left out.",
                 UserWarning,
                 stacklevel=3,
             )
-        return np.array([True])  # where there is nothing to rank the loss says so
-    if not rankable.any():
-        raise ValueError(
-            f"None of the {groups.n_groups} lists given has rows both with and without some class. "
-            "At least one such list is needed to rank: check y, or put the rows into larger lists."
+        return rankable
+    if labels.kind == "multiclass" and groups.n_groups > 1 and labels.classes.dtype.kind in "iuf":
+        warnings.warn(
+            f"y has {labels.classes.size} numbers as labels, and there are queries: each label is "
+            "ranked against the others by a model of its own. If they are grades of relevance, "
+            "fit y >= grade for one model; if they are classes, strings avoid this warning.",
+            UserWarning,
+            stacklevel=3,
         )
     if not rankable.all():
         names = [name for name, fine in zip(labels.names, rankable, strict=True) if not fine]
+        some = "no query has rows both with and without them"
+        why = some if groups.n_groups > 1 else "each is in all rows or in none"
         warnings.warn(
             f"{len(names)} of {rankable.size} classes, among them {names[:3]}, have nothing to "
-            "rank: no list has rows both with and without them. Their scores are constant.",
+            f"rank: {why}. Their scores are constant.",
             UserWarning,
             stacklevel=3,
         )

@@ -10,16 +10,21 @@ MAX_SPARE_CELLS = 2**14
 
 
 @jit
-def count_in_order(neg, value, strict):
-    """How many negatives are > value (strict) or >= value, by bisection."""
-    low, high = 0, neg.size
-    while low < high:
-        middle = (low + high) // 2
-        if neg[middle] > value or (not strict and neg[middle] == value):
-            high = middle
+def end_of_block(neg, place, direction):
+    """The last place with the score of ``place``, going up (1) or down (-1); equals are adjacent.
+
+    Steps double, then halve: most blocks are short, but at w = 0 all scores are tied.
+    """
+    value = neg[place]
+    width = 1
+    while width > 0:
+        further = place + direction * width
+        if 0 <= further < neg.size and neg[further] == value:
+            place = further
+            width *= 2
         else:
-            low = middle + 1
-    return neg.size - low
+            width //= 2
+    return place
 
 
 @jit
@@ -45,8 +50,8 @@ def levels(above, neg):
         end = above[i]
         value = neg[n_neg - end]
         if end < n_neg and neg[n_neg - end - 1] == value:
-            first = count_in_order(neg, value, True) + 1
-            last = count_in_order(neg, value, False)
+            first = n_neg - end_of_block(neg, n_neg - end, 1)
+            last = n_neg - end_of_block(neg, n_neg - end, -1)
             if first > start:
                 # the next threshold is the block's own, so any score between will do
                 low[k] = np.nextafter(value, np.inf)
@@ -106,7 +111,7 @@ def assign(values, rows, low, coef, scale, centre, gradient):
         if value < base:
             continue
         cell = int(min((value - base) * per_unit, last))
-        k = start[cell + 1]
+        k = int(start[cell + 1])
         stop = start[cell]
         while stop - k > 4:
             middle = (k + stop) // 2
@@ -114,6 +119,9 @@ def assign(values, rows, low, coef, scale, centre, gradient):
                 k = middle + 1
             else:
                 stop = middle
+        # most cells hold two levels at most; which one it is cannot be predicted, so no branch
+        k += low[k] > value
+        k += low[k] > value
         while low[k] > value:
             k += 1
         gradient[np.uint64(rows[t])] = scale * coef[k]

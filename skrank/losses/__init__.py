@@ -4,7 +4,8 @@ An objective maps scores to the value and one subgradient of a convex, piecewise
 the loss. It knows labels and lists, never the data.
 """
 
+from skrank._groups import Groups
 from skrank.losses._average_precision import AveragePrecision
 from skrank.losses._hinge import Hinge
 
-__all__ = ["AveragePrecision", "Hinge"]
+__all__ = ["AveragePrecision", "Groups", "Hinge"]

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
 from skrank.kernels import _classic, _gradient, _interleaving, _lists
-from skrank.losses._scores import check_scores
+from skrank.losses._arguments import check_binary, check_scores
 
 # Above this many rows NumPy's vectorised sort repays the way back to Python.
 LONG_LIST = 512
@@ -60,8 +60,8 @@ class InterleavingObjective:
     ----------
     y : array of bool
         Which rows are relevant.
-    groups : Groups
-        The lists; rows in none of them have gradient zero.
+    groups : Groups or None
+        The lists; rows in none of them have gradient zero. None makes one list of all rows.
     step : compiled function
         ``step(j, i) = cost(i, j) - cost(i, j - 1)``, from ``compile_step``.
     cost : callable
@@ -86,7 +86,7 @@ class InterleavingObjective:
     def __init__(
         self,
         y: np.ndarray,
-        groups: Groups,
+        groups: Groups | None,
         *,
         step,
         cost: Callable[[np.ndarray, np.ndarray], np.ndarray],
@@ -95,12 +95,7 @@ class InterleavingObjective:
         list_weight: np.ndarray | None = None,
     ):
         check_algorithm(algorithm)
-        y = np.asarray(y)
-        if y.dtype != np.bool_:
-            raise ValueError(
-                f"y has dtype {y.dtype}, but a boolean array was expected, True for relevant rows. "
-                "Compare the labels with the relevant class, for example y == 1."
-            )
+        y, groups = check_binary(y, groups)
         relevant = y[groups.rows]
         lists = np.repeat(np.arange(groups.n_groups), np.diff(groups.pointers))
         n_pos = np.bincount(lists[relevant], minlength=groups.n_groups)
@@ -306,10 +301,9 @@ class AveragePrecision(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from skrank._groups import Groups
     >>> from skrank.losses import AveragePrecision
     >>> y = np.array([True, False, False])
-    >>> objective = AveragePrecision().bind(y, Groups.single(3))
+    >>> objective = AveragePrecision().bind(y)
     >>> value, gradient = objective(np.array([0.25, 0.0, 0.0]))
     >>> value
     0.25
@@ -321,7 +315,10 @@ class AveragePrecision(BaseEstimator):
         self.algorithm = algorithm
 
     def bind(
-        self, y: np.ndarray, groups: Groups, list_weight: np.ndarray | None = None
+        self,
+        y: np.ndarray,
+        groups: Groups | None = None,
+        list_weight: np.ndarray | None = None,
     ) -> InterleavingObjective:
         """The bound as a function of scores.
 
@@ -329,8 +326,8 @@ class AveragePrecision(BaseEstimator):
         ----------
         y : array of bool, shape (n,)
             True for relevant rows.
-        groups : Groups
-            The lists; they may leave out rows.
+        groups : Groups, optional
+            The lists; they may leave out rows. The default is one list of all rows.
         list_weight : array of float, shape (n_groups,), optional
             Weights of the lists in the mean.
 

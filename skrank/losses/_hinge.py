@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
 from skrank._jit import jit
-from skrank.losses._scores import check_scores
+from skrank.losses._arguments import check_binary, check_scores
 
 
 @jit
@@ -25,13 +25,8 @@ def hinge(scores, sign, weight, gradient):
 class HingeObjective:
     """Mean hinge loss over the rows of all groups."""
 
-    def __init__(self, y: np.ndarray, groups: Groups):
-        y = np.asarray(y)
-        if y.dtype != np.bool_:
-            raise ValueError(
-                f"y has dtype {y.dtype}, but a boolean array was expected, True for positive rows. "
-                "Compare the labels with the positive class, for example y == 1."
-            )
+    def __init__(self, y: np.ndarray, groups: Groups | None):
+        y, groups = check_binary(y, groups)
         if groups.n_rows == 0:
             raise ValueError("The groups given have no rows; at least one row is needed.")
         self._sign = np.zeros(y.size)
@@ -57,9 +52,8 @@ class Hinge(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from skrank._groups import Groups
     >>> from skrank.losses import Hinge
-    >>> objective = Hinge().bind(np.array([True, False]), Groups.single(2))
+    >>> objective = Hinge().bind(np.array([True, False]))
     >>> value, gradient = objective(np.array([0.5, -2.0]))
     >>> value
     0.25
@@ -67,15 +61,15 @@ class Hinge(BaseEstimator):
     array([-0.5,  0. ])
     """
 
-    def bind(self, y: np.ndarray, groups: Groups) -> HingeObjective:
+    def bind(self, y: np.ndarray, groups: Groups | None = None) -> HingeObjective:
         """The loss as a function of scores.
 
         Parameters
         ----------
         y : array of bool, shape (n,)
             True for positive rows.
-        groups : Groups
-            Rows in none of the groups are left out.
+        groups : Groups, optional
+            Rows in none of the groups are left out. The default is all rows.
 
         Returns
         -------

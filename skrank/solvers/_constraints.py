@@ -42,6 +42,7 @@ class ConstrainedPlanes(CuttingPlanes):
         self.signs = signs[self.rows]
         self._data = operator
         super().__init__(objective, operator, C, qp, history, start, keep_gradients=True)
+        self.at_zero = np.inf  # zero weights are out of bounds
 
     def gradient_of(self, point: Point) -> SparseVector:
         """Only those of hard constraints are asked for again."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank._operators import Operator
-from skrank.solvers._history import History
+from skrank.solvers._history import History, relative_gap
 from skrank.solvers._planes import PlaneSet
 from skrank.solvers._qp import QP
 
@@ -71,9 +71,10 @@ class CuttingPlanes:
         self.keep_gradients = keep_gradients
         self.gradients = [NO_GRADIENT]  # of each plane
         self.planes = PlaneSet(operator.shape[1], C, qp)
-        if start is None:  # the scores of zero are known without a pass
-            self.best = self.evaluate(np.zeros(operator.shape[1]), np.zeros(operator.shape[0]))
-        else:
+        # the scores of zero are known without a pass
+        self.best = self.evaluate(np.zeros(operator.shape[1]), np.zeros(operator.shape[0]))
+        self.at_zero = self.primal
+        if start is not None:
             self.best = self.evaluate(start, self.scores(start))
         self.dual = 0.0
         self.add_plane(self.best)
@@ -116,6 +117,19 @@ class CuttingPlanes:
         """What to remember of a plane."""
         rows = np.flatnonzero(point.gradient)
         return rows, point.gradient[rows]
+
+    def leave_zero(self, tol: float) -> None:
+        """Of zero and the model's minimiser take the latter, if its gap is at most ``tol``.
+
+        Zero weights tie all rows. Where so small a ``C`` or such small features leave next to
+        nothing to gain, weights as good as these still rank them.
+        """
+        w = self.planes.minimiser()
+        if np.any(self.w) or not np.any(w):
+            return
+        point = self.evaluate(w, self.scores(w))
+        if relative_gap(point.primal, self.dual) <= tol:
+            self.best = point
 
     def minimise_model(self, precision: float) -> np.ndarray:
         """The minimiser of the planes found so far; raises the dual bound."""

@@ -25,6 +25,11 @@ CHECK_EVERY = 25
 MAX_LENGTH = 50_000
 
 
+# The share of what can be gained over zero weights that may stay open, and the part of an objective
+# below which differences say nothing.
+SHARE_OF_GAIN = 0.1
+ROUNDING = 1e-12
+
 # What may happen to numbers or memory on the way; the best point so far is kept.
 FAILURES = (QPError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
@@ -52,6 +57,35 @@ class Solution:
         return cls(np.zeros(n_columns), 0.0, 0.0, 0.0, "converged", 0, History().as_dict())
 
 
+class Aim:
+    """The gap between primal and dual bound to stop at.
+
+    It is ``tol`` times the objective, and also a tenth of what the optimum may be below the
+    objective at zero weights. Where little can be gained over those (C or the features are small),
+    they would be within ``tol`` themselves. Where nothing can, compared with what the first plane
+    left open, or nothing that rounding lets through, the first condition will do.
+    """
+
+    def __init__(self, tol: float, at_zero: float):
+        self.tol = tol
+        self.at_zero = at_zero
+        self.first: float | None = None
+
+    def gap(self, solver: CuttingPlanes | SubspacePlanes) -> float:
+        """How far apart the bounds may be."""
+        to_gain = self.at_zero - solver.dual
+        enough = self.tol * solver.primal
+        if self.first is not None and to_gain <= self.tol * self.first:
+            return enough
+        return max(min(enough, SHARE_OF_GAIN * to_gain), ROUNDING * solver.primal)
+
+    def reached(self, solver: CuttingPlanes | SubspacePlanes) -> bool:
+        """Whether to stop, asked after each iteration."""
+        if self.first is None:
+            self.first = self.at_zero - solver.dual
+        return solver.primal - solver.dual <= self.gap(solver)
+
+
 def minimise(
     objective: Objective,
     operator: RowOperator,
@@ -76,21 +110,22 @@ def minimise(
     may_switch = d >= WIDE and n + d <= MAX_LENGTH and signs is None
     planes = _begin(objective, operator, C, qp_solver, history, start, signs, may_switch)
     solver: CuttingPlanes | SubspacePlanes = planes
+    aim = Aim(tol, planes.at_zero)
     status, reason = "max_iter", ""
     n_iter = 0
     bar = tqdm(desc=description, disable=verbose < 1, unit="it")
     try:
         while n_iter < max_iter:
-            solver.step(tol * solver.primal)
+            solver.step(aim.gap(solver))
             n_iter += 1
-            gap = relative_gap(solver.primal, solver.dual)
-            if gap <= tol:
+            if aim.reached(solver):
                 solver.refresh()
-                gap = relative_gap(solver.primal, solver.dual)
+                planes.leave_zero(tol)
             history.record(solver.primal, solver.dual, solver.planes.size)
+            gap = relative_gap(solver.primal, solver.dual)
             bar.set_postfix(objective=f"{solver.primal:.6g}", gap=f"{gap:.2g}", refresh=False)
             bar.update()
-            if gap <= tol:
+            if aim.reached(solver):
                 break
             if stop():
                 raise KeyboardInterrupt

@@ -77,11 +77,15 @@ class PlaneSet:
         capped = self._capped[:m]
         a = self.qp.solve(self.gram, self.offsets, capped, self.C, self.a, precision)
         self._longest_idle = _active_set.settle(a, capped, self.C, self._a[:m], self._idle[:m])
-        w = -(self.a @ self.normals)
+        w = self.minimiser()
         dual = float(self.a @ self.offsets) - 0.5 * float(w @ w)
         if not isfinite(dual):
             raise QPError("the weights found for the planes are out of range.")
         return w, dual
+
+    def minimiser(self) -> np.ndarray:
+        """The weights that the multipliers stand for."""
+        return -(self.a @ self.normals)
 
     def prune(self, max_idle: int) -> np.ndarray | None:
         """Forget planes without a multiplier for long; returns those that stay, if any went."""

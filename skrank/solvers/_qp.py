@@ -19,6 +19,7 @@ import numpy as np
 from skrank.kernels import _active_set
 
 MAX_PIVOTS = 20_000
+MAX_IN_VAIN = 3
 # Those that come with cvxpy and stop by themselves; HiGHS was seen to run on without end.
 FALLBACKS = ("CLARABEL", "OSQP", "SCS")
 
@@ -173,12 +174,14 @@ class AutoQP:
     """The active set; where its answer fails the optimality conditions, the better of two.
 
     Any feasible weights give a valid bound, so that if cvxpy fails too an answer that is not
-    quite optimal is still of use.
+    quite optimal is still of use. Where numbers are so large that cvxpy does no better some times
+    in a row, it is not asked any more: it takes a thousand times as long.
     """
 
     def __init__(self) -> None:
         self._active_set = ActiveSetQP()
         self._cvxpy = CvxpyQP()
+        self._n_in_vain = 0
 
     def reset(self) -> None:
         self._active_set.reset()
@@ -188,17 +191,23 @@ class AutoQP:
 
     def solve(self, gram, b, capped, total, a, precision):
         first, optimal = self._active_set.attempt(gram, b, capped, total, a, precision)
-        if optimal:
+        usable = bool(np.all(np.isfinite(first)))
+        if optimal or (usable and self._n_in_vain >= MAX_IN_VAIN):
             return first
         self._active_set.reset()
+        self._n_in_vain += 1
         try:
             second = self._cvxpy.solve(gram, b, capped, total, a, precision)
         except QPError:
-            if np.all(np.isfinite(first)):
+            if usable:
                 return first
             raise
-        values = [b @ x - 0.5 * x @ gram @ x for x in (first, second)]
-        return first if values[0] > values[1] else second
+        if usable:
+            values = [b @ x - 0.5 * x @ gram @ x for x in (first, second)]
+            if values[0] >= values[1]:
+                return first
+        self._n_in_vain = 0
+        return second
 
 
 def qp_solvers() -> list[str]:
