@@ -55,7 +55,7 @@ class Groups:
         return self.rows.size
 
     def codes(self) -> np.ndarray:
-        """The number of the group of each row."""
+        """The number of the group of each row, for groups that leave none out."""
         codes = np.empty(self.n_rows, dtype=np.int64)
         codes[self.rows] = np.repeat(np.arange(self.n_groups), np.diff(self.pointers))
         return codes

@@ -15,7 +15,7 @@ class Operator(Protocol):
     """What solvers ask of data: the number of rows and columns and two products.
 
     Vectors come in and go out as float64, whatever the data are stored as; two-dimensional
-    arguments stand for several vectors, one a column, and cost one pass over the data.
+    arguments stand for several vectors, one a column, and are counted as one pass over the data.
     """
 
     @property

@@ -201,6 +201,14 @@ class MeanAveragePrecisionScorer(BaseEstimator):
             kind = "binary" if classes.size == 2 else "multiclass"
             if kind == "binary" and scores.ndim == 2:
                 scores = scores[:, 1]
+            # three classes have three pairs, so that the shape alone does not tell
+            pairwise = getattr(estimator, "decision_function_shape", "") == "ovo"
+            if kind == "multiclass" and (pairwise or scores.shape[1] != classes.size):
+                raise ValueError(
+                    f"decision_function of {type(estimator).__name__} has a column for each pair "
+                    "of classes, but scores for each class are needed. Set "
+                    "decision_function_shape='ovr'."
+                )
         indicator = true_indicator(y, kind, classes)
         check_consistent_length(scores, indicator)
         codes, n_queries = (np.zeros(len(scores), np.int64), 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score
@@ -17,6 +17,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, label_binarize
+from sklearn.svm import SVC
 
 from skrank import APSVC
 from skrank.metrics import (
@@ -285,6 +286,14 @@ def test_scorer_of_classifiers_with_probabilities_for_each_label():
     expected = average_precision_score(Y[:, 1], constant.predict_proba(X)[1][:, 1])
     value = mean_average_precision_scorer(constant, X, Y)
     assert value == pytest.approx((1 / 3 + expected + 1 / 3) / 3)
+
+
+def test_scorer_refuses_scores_of_pairs_of_classes():
+    for load in (load_iris, load_digits):
+        X, y = load(return_X_y=True)
+        model = SVC(decision_function_shape="ovo").fit(X, y)
+        with pytest.raises(ValueError, match="of SVC has a column for each pair"):
+            mean_average_precision_scorer(model, X, y)
 
 
 def test_scorer_of_a_regressor(problem):

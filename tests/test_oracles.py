@@ -357,6 +357,8 @@ class TestErrors:
         y = np.array([True, True, False])
         with pytest.raises(ValueError, match="list_weight"):
             AveragePrecision().bind(y, Groups.from_qid([0, 1, 1], 3), np.array([1.0, 0.0]))
+        with pytest.raises(ValueError, match=r"shape \(1,\), but there are 2 lists"):
+            AveragePrecision().bind(y, Groups.from_qid([0, 1, 1], 3), np.array([1.0]))
 
     def test_unknown_algorithm(self):
         with pytest.raises(ValueError, match=r"'fast'.*auto, quicksort, select"):
@@ -373,6 +375,8 @@ class TestErrors:
             loss.bind(y, [0, 0])
         with pytest.raises(ValueError, match="rows up to 2, but y has 2 rows"):
             loss.bind(y, Groups.single(3))
+        with pytest.raises(ValueError, match="rows more than once"):
+            loss.bind(y, Groups(np.array([0, 1, 0]), np.array([0, 3])))
 
     @pytest.mark.parametrize("loss", [AveragePrecision(), Hinge()])
     def test_one_list_by_default(self, loss):

@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from skrank.kernels._active_set import feasible
 from skrank.solvers import _qp
 from skrank.solvers._planes import PlaneSet
-from skrank.solvers._qp import ActiveSetQP, AutoQP, CvxpyQP, QPError, make_qp
+from skrank.solvers._qp import ActiveSetQP, AutoQP, CvxpyQP, Programme, QPError, make_qp
 
 
-def value(gram, b, a):
-    return b @ a - 0.5 * a @ gram @ a
-
-
-def programme(m, d, seed, repeats=0, uncapped=0):
+def programme(m, d, seed, total, repeats=0, uncapped=0):
     """Planes with normals in d dimensions, the first the zero plane, some given twice."""
     rng = np.random.default_rng(seed)
     normals = 0.3 * rng.standard_normal((m, d))
@@ -30,7 +26,7 @@ def programme(m, d, seed, repeats=0, uncapped=0):
         capped[-uncapped:] = 0.0
         normals[-uncapped:, 0] = -0.5
         b[-uncapped:] = 0.1
-    return normals @ normals.T, b, capped
+    return Programme(normals, normals @ normals.T, b, capped, total)
 
 
 @given(
@@ -41,30 +37,30 @@ def programme(m, d, seed, repeats=0, uncapped=0):
     total=st.sampled_from([1e-2, 1.0, 1e3, 1e5]),
 )
 def test_active_set_is_optimal_and_agrees_with_cvxpy(m, d, seed, repeats, total):
-    gram, b, capped = programme(m, d, seed, repeats)
+    p = programme(m, d, seed, total, repeats)
     start = np.zeros(m)
     start[0] = total
-    a = ActiveSetQP().solve(gram, b, capped, total, start, 0.0)
+    a = ActiveSetQP().solve(p, start, 0.0)
     assert np.all(a >= 0)
     assert a.sum() == pytest.approx(total, rel=1e-9)
-    optimum = value(gram, b, a)
-    slack = b - gram @ a
+    optimum = p.value(a)
+    slack = p.b - p.gram @ a
     # the price of the sum is the largest slack; all weight is on planes that have it
     assert total * slack.max() - a @ slack <= 1e-7 * max(optimum, 1e-3)
     if seed % 5 == 0:
-        other = CvxpyQP().solve(gram, b, capped, total, start, 0.0)
-        assert value(gram, b, other) == pytest.approx(optimum, rel=1e-6, abs=1e-9)
+        other = CvxpyQP().solve(p, start, 0.0)
+        assert p.value(other) == pytest.approx(optimum, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_backends_agree_with_multipliers_outside_of_the_sum(seed):
-    gram, b, capped = programme(15, 8, seed, uncapped=4)
+    p = programme(15, 8, seed, 50.0, uncapped=4)
     start = np.zeros(15)
     start[0] = 50.0
-    first = ActiveSetQP().solve(gram, b, capped, 50.0, start, 0.0)
-    second = CvxpyQP().solve(gram, b, capped, 50.0, start, 0.0)
-    assert capped @ first == pytest.approx(50.0)
-    assert value(gram, b, first) == pytest.approx(value(gram, b, second), rel=1e-6)
+    first = ActiveSetQP().solve(p, start, 0.0)
+    second = CvxpyQP().solve(p, start, 0.0)
+    assert p.capped @ first == pytest.approx(50.0)
+    assert p.value(first) == pytest.approx(p.value(second), rel=1e-6)
 
 
 def plane_set(backend, C, seed, n_planes):
@@ -114,18 +110,18 @@ def test_widening_keeps_the_programme_consistent():
 
 
 def test_auto_hands_over_to_cvxpy(monkeypatch):
-    gram, b, capped = programme(10, 5, 0)
+    p = programme(10, 5, 0, 1.0)
     start = np.eye(10)[0]
-    expected = AutoQP().solve(gram, b, capped, 1.0, start, 0.0)
+    expected = AutoQP().solve(p, start, 0.0)
     monkeypatch.setattr(_qp, "MAX_PIVOTS", 1)
     with pytest.raises(QPError, match="auto"):
-        ActiveSetQP().solve(gram, b, capped, 1.0, start, 0.0)
-    a = AutoQP().solve(gram, b, capped, 1.0, start, 0.0)
-    assert value(gram, b, a) == pytest.approx(value(gram, b, expected), rel=1e-6)
+        ActiveSetQP().solve(p, start, 0.0)
+    a = AutoQP().solve(p, start, 0.0)
+    assert p.value(a) == pytest.approx(p.value(expected), rel=1e-6)
 
 
 def test_auto_gives_up_on_cvxpy_where_it_does_no_better(monkeypatch):
-    gram, b, capped = programme(10, 5, 0)
+    p = programme(10, 5, 0, 1.0)
     start = np.eye(10)[0]
     monkeypatch.setattr(_qp, "MAX_PIVOTS", 1)
     calls = []
@@ -137,12 +133,12 @@ def test_auto_gives_up_on_cvxpy_where_it_does_no_better(monkeypatch):
     monkeypatch.setattr(CvxpyQP, "solve", fail)
     backend = AutoQP()
     for _ in range(10):
-        assert np.all(np.isfinite(backend.solve(gram, b, capped, 1.0, start, 0.0)))
+        assert np.all(np.isfinite(backend.solve(p, start, 0.0)))
     assert len(calls) == _qp.MAX_IN_VAIN
 
 
 def test_a_status_other_than_optimal_is_retried_then_raised(monkeypatch):
-    gram, b, capped = programme(10, 5, 0)
+    p = programme(10, 5, 0, 1.0)
     start = np.eye(10)[0]
     solve = cp.Problem.solve
     tried = []
@@ -157,7 +153,7 @@ def test_a_status_other_than_optimal_is_retried_then_raised(monkeypatch):
         return solve(self, solver=solver, **options)
 
     monkeypatch.setattr(cp.Problem, "solve", flaky)
-    a = CvxpyQP("OSQP").solve(gram, b, capped, 1.0, start, 0.0)
+    a = CvxpyQP("OSQP").solve(p, start, 0.0)
     assert tried[:2] == ["OSQP", "CLARABEL"]
     assert len(tried) == 3
     assert a.sum() == pytest.approx(1.0)
@@ -167,7 +163,7 @@ def test_a_status_other_than_optimal_is_retried_then_raised(monkeypatch):
 
     monkeypatch.setattr(cp.Problem, "solve", broken)
     with pytest.raises(QPError, match="CLARABEL: it broke"):
-        CvxpyQP().solve(gram, b, capped, 1.0, start, 0.0)
+        CvxpyQP().solve(p, start, 0.0)
 
 
 def test_feasible():

@@ -300,3 +300,47 @@ def test_lowest_point_of_a_parabola_and_two_lines():
         parabola = linear * grid + curvature * grid**2 / 2 + left[0] + grid * left[1]
         assert value <= parabola.min() + 1e-12
     assert _lowest(1.0, 0.0, (2.0, 0.0), None) == (0.0, 2.0)
+
+
+def test_hard_constraints_need_a_start_that_respects_them():
+    X, y = problem()
+    signs = np.where(np.arange(y.size) < 3, 1.0, 0.0)
+    for start in (None, np.zeros(X.shape[1])):
+        with pytest.raises(ValueError, match="the start has margins down to 0"):
+            minimise(bind(y), as_operator(X), 1.0, start=start, signs=signs)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("part", ["value", "gradient"])
+def test_a_loss_that_is_not_finite_ends_the_fit(wrong, part):
+    X, y = problem()
+    objective = bind(y)
+
+    def failing(scores):
+        value, gradient = objective(scores)
+        if objective.n_calls < 8:
+            return value, gradient
+        return (wrong, gradient) if part == "value" else (value, wrong * gradient)
+
+    with np.errstate(invalid="ignore"):
+        solution = minimise(failing, as_operator(X), 1e3)
+    assert solution.status == "failed"
+    assert "loss" in solution.reason
+    assert solution.gap > 0
+
+
+def test_errors_of_a_loss_are_not_hidden():
+    X, _ = problem()
+    with pytest.raises(ValueError, match="never below zero"):
+        minimise(lambda scores: (-1.0, np.zeros(scores.size)), as_operator(X), 1.0)
+    with pytest.raises(ZeroDivisionError):
+        minimise(lambda scores: (1 / 0, scores), as_operator(X), 1.0)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6, 1e7])
+def test_one_large_column(scale):
+    """The planes' normals cancel along it to many digits."""
+    X, y = problem(d=4)
+    X[:, 3] = scale * np.random.default_rng(1).standard_normal(y.size)
+    solution = minimise(bind(y), as_operator(X), 10.0, max_iter=100)
+    assert solution.status == "converged"

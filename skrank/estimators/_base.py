@@ -76,7 +76,7 @@ def solve_each(problems: Sequence[Problem], *, n_jobs: int | None) -> list[tuple
                     f"A worker process died, perhaps for lack of memory ({error}). What it worked "
                     "on is fitted in this process. Decrease n_jobs to avoid this.",
                     RuntimeWarning,
-                    stacklevel=4,
+                    stacklevel=3,
                 )
         for k, problem in enumerate(problems):
             if k not in results:

@@ -85,8 +85,26 @@ def factorise(gram, capped, sigma, work, size, factor):
 
 
 @jit(reorder=True)
-def slacks(gram, b, a, work, size, slack):
-    """Fill slack = b - Ga."""
+def slacks(normals, gram, exact, b, a, work, size, slack):
+    """Fill slack = b - Ga; ``exact``: as b + p_k'w with w = -sum of a_k p_k.
+
+    The planes' weighted normals nearly cancel where features are large, and products of them lose
+    twice as many digits as their sum does.
+    """
+    if exact:
+        w = np.zeros(normals.shape[1])
+        for i in range(size):
+            weight = a[work[i]]
+            row = normals[work[i]]
+            for t in range(w.size):
+                w[t] -= weight * row[t]
+        for k in range(b.size):
+            row = normals[k]
+            value = 0.0
+            for t in range(w.size):
+                value += row[t] * w[t]
+            slack[k] = b[k] + value
+        return
     for k in range(b.size):
         slack[k] = b[k]
     for i in range(size):
@@ -133,7 +151,7 @@ def newton_step(capped, total, a, work, size, factor, slack, change):
 
 
 @jit(reorder=True)
-def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots):
+def pivots(normals, gram, exact, b, capped, total, tol, a, work, size, factor, sigma, max_pivots):
     """Improve the feasible ``a`` in place, by pivots, until no plane is violated by more than tol.
 
     Returns the size of the working set and the largest violation of the optimality conditions:
@@ -148,7 +166,7 @@ def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
     violation = np.inf
     entered = -1
     n_refined = 0
-    slacks(gram, b, a, work, size, slack)
+    slacks(normals, gram, exact, b, a, work, size, slack)
     for _ in range(max_pivots):
         newton_step(capped, total, a, work, size, factor, slack, change)
         length = 1.0
@@ -171,7 +189,7 @@ def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
             for i in range(size):
                 slack[work[i]] *= 1.0 - length
             continue
-        slacks(gram, b, a, work, size, slack)
+        slacks(normals, gram, exact, b, a, work, size, slack)
         price = price_of_total(capped, a, work, size, slack)
         residual = 0.0
         worst = 0.0
@@ -188,7 +206,7 @@ def pivots(gram, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
             n_refined += 1
             continue
         n_refined = 0
-        if worst <= tol:
+        if entered < 0 or worst <= tol:
             break
         size = append(gram, capped, sigma, work, size, factor, entered)
         inside[entered] = True
@@ -208,8 +226,8 @@ def is_current(a, work, size):
 
 
 @jit
-def rounding(gram, b, a):
-    """What rounding alone may leave of a violation: some ulps of the terms of b - Ga."""
+def rounding(normals, gram, exact, b, a):
+    """What rounding alone may leave of a violation: some ulps of the terms of the slacks."""
     height = 0.0
     longest = 0.0
     total = 0.0
@@ -218,7 +236,13 @@ def rounding(gram, b, a):
         height = max(height, abs(b[k]))
         longest = max(longest, norm)
         total += norm * a[k]
-    return 1e-14 * (height + longest * total)
+    if not exact:
+        return 1e-14 * (height + longest * total)
+    w = np.zeros(normals.shape[1])
+    for k in range(b.size):
+        if a[k] != 0.0:
+            w += a[k] * normals[k]
+    return 1e-14 * (height + longest * np.sqrt(np.sum(w**2))) + 1e-16 * longest * total
 
 
 @jit

@@ -169,12 +169,13 @@ def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
     n_neg = neg.size
     end = high
     # halves keep the stack below one entry for each bit of n_neg
-    stack = np.empty((66, 4), np.int64)
-    stack[0] = (first, last, low, high)
+    firsts, lasts = np.empty(66, np.int64), np.empty(66, np.int64)
+    lows, highs = np.empty(66, np.int64), np.empty(66, np.int64)
+    firsts[0], lasts[0], lows[0], highs[0] = first, last, low, high
     depth = 1
     while depth > 0:
         depth -= 1
-        first, last, low, high = stack[depth]
+        first, last, low, high = firsts[depth], lasts[depth], lows[depth], highs[depth]
         if first > last:
             continue
         if low == high:
@@ -187,9 +188,10 @@ def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
         rank = best_rank(step, pos, neg[n_neg - middle], middle, low, high, margin)
         if rank < end:
             above[rank - 1] += 1
-        stack[depth] = (first, middle - 1, low, rank)
-        stack[depth + 1] = (middle + 1, last, rank, high)
-        depth += 2
+        firsts[depth], lasts[depth], lows[depth], highs[depth] = first, middle - 1, low, rank
+        depth += 1
+        firsts[depth], lasts[depth], lows[depth], highs[depth] = middle + 1, last, rank, high
+        depth += 1
 
 
 @jit

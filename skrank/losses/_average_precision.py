@@ -122,7 +122,13 @@ class InterleavingObjective:
 
         weight = np.ones(used.size)
         if list_weight is not None:
-            weight = np.asarray(list_weight, dtype=np.float64)[used]
+            weight = np.asarray(list_weight, dtype=np.float64)
+            if weight.shape != (groups.n_groups,):
+                raise ValueError(
+                    f"list_weight has shape {weight.shape}, but there are {groups.n_groups} "
+                    "lists. Give one weight for each list."
+                )
+            weight = weight[used]
             if not weight.min() >= 0.0 or not 0.0 < weight.sum() < np.inf:
                 raise ValueError(
                     "list_weight must be finite, not negative, and positive for at least one list "

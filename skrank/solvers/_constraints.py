@@ -35,7 +35,7 @@ class ConstrainedPlanes(CuttingPlanes):
         C: float,
         qp: QP,
         history: History,
-        start: np.ndarray,
+        start: np.ndarray | None,
         signs: np.ndarray,
     ):
         self.rows = np.flatnonzero(signs)
@@ -43,6 +43,12 @@ class ConstrainedPlanes(CuttingPlanes):
         self._data = operator
         super().__init__(objective, operator, C, qp, history, start, keep_gradients=True)
         self.at_zero = np.inf  # zero weights are out of bounds
+        lowest = self.margins(self.best.scores).min()
+        if not self.feasible(self.best):
+            raise ValueError(
+                f"the start has margins down to {lowest:g} on rows that are to be kept at a margin "
+                "of 1. Start from weights that respect them."
+            )
 
     def gradient_of(self, point: Point) -> SparseVector:
         """Only those of hard constraints are asked for again."""
@@ -61,8 +67,11 @@ class ConstrainedPlanes(CuttingPlanes):
         room = np.maximum(here[falling] - (1.0 - SHORTFALL), 0.0)
         return float((room / (here[falling] - there[falling])).min(initial=np.inf))
 
+    def feasible(self, point: Point) -> bool:
+        return bool(np.all(self.margins(point.scores) >= 1.0 - 1.001 * SHORTFALL))
+
     def set_best(self, point: Point) -> None:
-        if np.all(self.margins(point.scores) >= 1.0 - 1.001 * SHORTFALL):
+        if self.feasible(point):
             super().set_best(point)
 
     def advance(self, w: np.ndarray, scores: np.ndarray) -> None:

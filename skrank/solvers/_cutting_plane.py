@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from skrank.solvers._history import History, relative_gap
 from skrank.solvers._planes import PlaneSet
 from skrank.solvers._qp import QP
 
+# From scores to a convex risk, not below zero, and one of its subgradients.
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # Row numbers and values.
 SparseVector = tuple[np.ndarray, np.ndarray]
@@ -97,6 +99,13 @@ class CuttingPlanes:
         self.history.oracle_calls += 1
         with self.history.time("oracle"):
             risk, gradient = self.objective(scores)
+        if not isfinite(risk):
+            raise FloatingPointError(f"the loss has the value {risk}")
+        if risk < 0.0 and risk < -1e-9 * (1.0 + float(np.abs(scores).max())):
+            raise ValueError(
+                f"the loss has the value {risk:g}, but the solver's bounds hold for losses that "
+                "are never below zero. Add a constant to it."
+            )
         return Point(w, scores, risk, gradient, 0.5 * float(w @ w) + self.C * risk)
 
     def refresh(self) -> None:
@@ -108,6 +117,8 @@ class CuttingPlanes:
         with self.history.product(self.products):
             normal = self.operator.rmatvec(point.gradient)
         offset = point.risk - float(point.gradient @ point.scores)
+        if not isfinite(offset):
+            raise FloatingPointError("the gradient of the loss is not finite")
         with self.history.time("qp"):
             self.planes.add(normal, offset)
         if self.keep_gradients:

@@ -14,7 +14,7 @@ _COLUMNS = ("primal", "dual", "planes", "oracle_calls", "passes", "seconds")
 
 def relative_gap(primal: float, dual: float) -> float:
     """(primal - dual) / primal: how far above the optimum the objective can be, relatively."""
-    return max(primal - dual, 0.0) / primal if primal > 0.0 else 0.0
+    return 0.0 if primal == 0.0 else max(primal - dual, 0.0) / primal
 
 
 class History:

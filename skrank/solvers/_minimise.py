@@ -31,7 +31,7 @@ SHARE_OF_GAIN = 0.1
 ROUNDING = 1e-12
 
 # What may happen to numbers or memory on the way; the best point so far is kept.
-FAILURES = (QPError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
+FAILURES = (QPError, FloatingPointError, OverflowError, np.linalg.LinAlgError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -161,15 +161,14 @@ def _begin(
     keep_gradients: bool,
 ) -> CuttingPlanes:
     """The method at its start; at zero where none is given or where numbers are out of range."""
+    qp = make_qp(qp_solver)
+    if signs is not None:
+        return ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
     if start is not None:
         with suppress(*FAILURES), np.errstate(over="ignore", invalid="ignore"):
-            qp = make_qp(qp_solver)
-            if signs is not None:
-                return ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
             planes = CuttingPlanes(
                 objective, operator, C, qp, history, start, keep_gradients=keep_gradients
             )
             if np.isfinite(planes.primal):
                 return planes
-    qp = make_qp(qp_solver)
     return CuttingPlanes(objective, operator, C, qp, history, None, keep_gradients=keep_gradients)

@@ -7,7 +7,7 @@ from math import isfinite
 import numpy as np
 
 from skrank.kernels import _active_set
-from skrank.solvers._qp import QP, QPError
+from skrank.solvers._qp import QP, Programme, QPError
 
 
 class PlaneSet:
@@ -56,8 +56,9 @@ class PlaneSet:
     def add(self, normal: np.ndarray, offset: float, *, capped: bool = True) -> None:
         """Append a plane with multiplier zero."""
         k = self.size
-        if k == self._offsets.size:
-            self._reserve(2 * k)
+        # never full: kernels would be compiled once more for a contiguous Gram matrix
+        if k + 1 == self._offsets.size:
+            self._reserve(2 * k + 2)
         self._normals[k] = normal
         self._offsets[k] = offset
         self._capped[k] = capped
@@ -75,7 +76,8 @@ class PlaneSet:
         """
         m = self.size
         capped = self._capped[:m]
-        a = self.qp.solve(self.gram, self.offsets, capped, self.C, self.a, precision)
+        programme = Programme(self.normals, self.gram, self.offsets, capped, self.C)
+        a = self.qp.solve(programme, self.a, precision)
         self._longest_idle = _active_set.settle(a, capped, self.C, self._a[:m], self._idle[:m])
         w = self.minimiser()
         dual = float(self.a @ self.offsets) - 0.5 * float(w @ w)

@@ -3,15 +3,16 @@
     maximise b'a - 1/2 a'Ga   subject to   a >= 0,  sum of a over the capped planes = total
 
 Plane 0 is the zero plane (no normal, no offset), the slack of the sum. A backend's
-``solve(gram, b, capped, total, a, precision)`` returns an ``a`` whose objective is within
-``precision`` of the optimum, starting from the feasible ``a`` given. A backend may keep state
-between calls; ``keep(index)`` tells it that planes went (``index`` lists those that stay) and
-``reset()`` that the Gram matrix has changed.
+``solve(programme, a, precision)`` returns an ``a`` whose objective is within ``precision`` of the
+optimum, as far as rounding lets it, starting from the feasible ``a`` given. A backend may keep
+state between calls; ``keep(index)`` tells it that planes went (``index`` lists those that stay)
+and ``reset()`` that the Gram matrix has changed.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -28,18 +29,25 @@ class QPError(RuntimeError):
     """No backend could solve the quadratic programme."""
 
 
+@dataclass(frozen=True)
+class Programme:
+    """The planes' normals (by rows), their products G, the offsets b, and what counts as capped."""
+
+    normals: np.ndarray
+    gram: np.ndarray
+    b: np.ndarray
+    capped: np.ndarray
+    total: float
+
+    def value(self, a: np.ndarray) -> float:
+        """The objective."""
+        return float(self.b @ a) - 0.5 * float(np.sum((a @ self.normals) ** 2))
+
+
 class QP(Protocol):
     """What a plane set asks of a backend."""
 
-    def solve(
-        self,
-        gram: np.ndarray,
-        b: np.ndarray,
-        capped: np.ndarray,
-        total: float,
-        a: np.ndarray,
-        precision: float,
-    ) -> np.ndarray:
+    def solve(self, programme: Programme, a: np.ndarray, precision: float) -> np.ndarray:
         """Return optimal weights of the planes."""
 
     def keep(self, index: np.ndarray) -> None:
@@ -66,8 +74,8 @@ class ActiveSetQP:
         place[index] = np.arange(index.size)
         self._work[: self._size] = place[self._work[: self._size]]
 
-    def solve(self, gram, b, capped, total, a, precision):
-        a, optimal = self.attempt(gram, b, capped, total, a, precision)
+    def solve(self, programme, a, precision):
+        a, optimal = self.attempt(programme, a, precision)
         if not optimal:
             raise QPError(
                 "the active-set method could not satisfy the optimality conditions. "
@@ -75,21 +83,26 @@ class ActiveSetQP:
             )
         return a
 
-    def attempt(self, gram, b, capped, total, a, precision):
+    def attempt(self, programme, a, precision):
         """The best weights found, and whether they satisfy the optimality conditions."""
-        m = b.size
+        p = programme
+        m = p.b.size
         a = a.copy()
         if self._factor.shape[0] <= m:
             self._grow(2 * m + 16)
-        tol = max(precision / total, _active_set.rounding(gram, b, a))
+        tol = precision / p.total
+        exact = _active_set.rounding(p.normals, p.gram, False, p.b, a) > tol
+        tol = max(tol, _active_set.rounding(p.normals, p.gram, exact, p.b, a))
         for attempt in range(2):
             if attempt or not _active_set.is_current(a, self._work, self._size):
-                self._refactorise(gram, b, capped, total, a)
+                self._refactorise(p, a)
             self._size, violation = _active_set.pivots(
-                gram,
-                b,
-                capped,
-                total,
+                p.normals,
+                p.gram,
+                exact,
+                p.b,
+                p.capped,
+                p.total,
                 tol,
                 a,
                 self._work,
@@ -100,19 +113,19 @@ class ActiveSetQP:
             )
             if violation <= 2.0 * tol:
                 break
-        rounding = _active_set.rounding(gram, b, a)
+        rounding = _active_set.rounding(p.normals, p.gram, exact, p.b, a)
         # weights that are not finite show in the rounding
-        return a, rounding < np.inf and violation <= max(2.0 * precision / total, 10.0 * rounding)
+        return a, rounding < np.inf and violation <= max(2.0 * precision / p.total, 10.0 * rounding)
 
-    def _refactorise(self, gram, b, capped, total, a):
+    def _refactorise(self, p, a):
         support = np.flatnonzero(a)
         # next to b, sigma * total should not be large: it would cost digits
-        largest = float(gram.diagonal().max())
-        ratio = float(np.abs(b).max()) / total
+        largest = float(p.gram.diagonal().max())
+        ratio = float(np.abs(p.b).max()) / p.total
         self._sigma = max(1e-6 * largest, min(largest, ratio)) or ratio or 1.0
         self._size = support.size
         self._work[: self._size] = support
-        _active_set.factorise(gram, capped, self._sigma, self._work, self._size, self._factor)
+        _active_set.factorise(p.gram, p.capped, self._sigma, self._work, self._size, self._factor)
 
     def _grow(self, capacity):
         work, factor, size = self._work, self._factor, self._size
@@ -137,9 +150,10 @@ class CvxpyQP:
     def keep(self, index: np.ndarray) -> None:
         pass
 
-    def solve(self, gram, b, capped, total, a, precision):
+    def solve(self, programme, a, precision):
         import cvxpy as cp
 
+        gram, b, capped, total = programme.gram, programme.b, programme.capped, programme.total
         if not np.isfinite(gram.sum()):
             raise QPError("the products of the planes' normals are out of range.")
         # the zero plane is the slack of an inequality; the rest in units that make numbers O(1)
@@ -189,23 +203,21 @@ class AutoQP:
     def keep(self, index: np.ndarray) -> None:
         self._active_set.keep(index)
 
-    def solve(self, gram, b, capped, total, a, precision):
-        first, optimal = self._active_set.attempt(gram, b, capped, total, a, precision)
+    def solve(self, programme, a, precision):
+        first, optimal = self._active_set.attempt(programme, a, precision)
         usable = bool(np.all(np.isfinite(first)))
         if optimal or (usable and self._n_in_vain >= MAX_IN_VAIN):
             return first
         self._active_set.reset()
         self._n_in_vain += 1
         try:
-            second = self._cvxpy.solve(gram, b, capped, total, a, precision)
+            second = self._cvxpy.solve(programme, a, precision)
         except QPError:
             if usable:
                 return first
             raise
-        if usable:
-            values = [b @ x - 0.5 * x @ gram @ x for x in (first, second)]
-            if values[0] >= values[1]:
-                return first
+        if usable and programme.value(first) >= programme.value(second):
+            return first
         self._n_in_vain = 0
         return second
 

@@ -25,9 +25,9 @@ from skrank.solvers._qp import QP
 
 # Aggregates a pass, planes between two passes, and how much smaller than the gap of the whole
 # problem that of the subspace is to be.
-N_AGGREGATES = 2
+N_AGGREGATES = 16
 MAX_INNER = 20
-INNER_SHARE = 0.1
+INNER_SHARE = 0.3
 MAX_IDLE = 60
 
 
