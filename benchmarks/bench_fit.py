@@ -3,10 +3,11 @@
 C weighs the mean loss in APSVC and in dlib's svm_rank_trainer, and the sum over rows in
 LinearSVC and LogisticRegression, which therefore get C divided by the number of rows.
 
-APSVC stops at a proven relative gap of 1e-3. dlib stops at an absolute gap epsilon of the risk,
-so it is run with smaller and smaller epsilon until C * epsilon proves its objective to 1e-4; the
-run that counts is the first whose objective is within 1e-3 of the lowest one found. Copying the
-data into dlib's own vectors is not counted. LinearSVC and LogisticRegression have the tolerances
+APSVC stops at a proven relative gap of 1e-3. dlib stops at an absolute gap epsilon of the risk.
+It is run with smaller and smaller epsilon until C * epsilon proves its objective to 1e-4, and two
+times are taken: that of the first run whose objective happens to be within 1e-3 of the lowest one
+found, which nobody knows beforehand ("dlib"), and that of a run whose C * epsilon proves as much
+("dlib, proven"). Copying the data into dlib's own vectors is not counted. LinearSVC and LogisticRegression have the tolerances
 of their defaults, which bound gradients and are not comparable.
 """
 
@@ -62,6 +63,7 @@ LABELS = {
     "squared hinge": "LinearSVC, squared hinge",
     "logistic": "LogisticRegression",
 }
+DLIB_TIMES = {"seconds": "dlib", "proven_seconds": "dlib, proven"}
 # Fits are repeated, the fast ones more often: the best of up to five runs within these seconds.
 MAX_RUNS = 5
 REPEAT_FOR = 4.0
@@ -152,8 +154,11 @@ def fit_dlib(C, trainer, pair, X, y) -> dict:
             break
     lowest = min(objective for *_, objective in runs)
     enough = next(run for run in runs if run[2] <= (1.0 + TOL) * lowest)
+    trainer.epsilon = TOL * lowest / C
+    _, proven = timed(trainer.train, pair)
     return {
         "seconds": enough[1],
+        "proven_seconds": proven,
         "epsilon": enough[0],
         "relative_gap": enough[2] / lowest - 1.0,
         "converged": C * runs[-1][0] <= 1e-4 * runs[-1][2],
@@ -214,7 +219,10 @@ def report_set(name, X, y, by_C) -> None:
                 ours["oracle_calls"],
                 *(f"{ours[f'{part}_share']:.0%}" for part in ("qp", "oracle", "data")),
                 *times,
-                ours["seconds"] / found["dlib"]["seconds"] if "dlib" in found else None,
+                *(
+                    ours["seconds"] / found["dlib"][kind] if "dlib" in found else None
+                    for kind in DLIB_TIMES
+                ),
             ]
         )
     print_table(
@@ -229,7 +237,7 @@ def report_set(name, X, y, by_C) -> None:
             "oracle",
             "data",
             *METHODS,
-            "APSVC / dlib",
+            *(f"APSVC / {kind}" for kind in DLIB_TIMES.values()),
         ],
         rows,
     )
@@ -245,15 +253,14 @@ def report_targets(results) -> None:
         f"\nLargest share of the QP for C <= 1e3: {fit['APSVC']['qp_share']:.1%} "
         f"({name}, C = {C:g}; target: <= 10 %)"
     )
-    against = [
-        fit["APSVC"]["seconds"] / fit["dlib"]["seconds"] for *_, fit in fits if "dlib" in fit
-    ]
-    if against:
-        slower = sum(r > 1.0 for r in against)
-        print(
-            f"APSVC against dlib: median ratio of seconds {np.median(against):.2f}, slower in "
-            f"{slower} of {len(against)} fits (target: no slower)"
-        )
+    for kind, name in DLIB_TIMES.items():
+        against = [fit["APSVC"]["seconds"] / fit["dlib"][kind] for *_, fit in fits if "dlib" in fit]
+        if against:
+            slower = sum(r > 1.0 for r in against)
+            print(
+                f"APSVC against {name}: median ratio of seconds {np.median(against):.2f}, largest "
+                f"{max(against):.2f}, slower in {slower} of {len(against)} fits (target: no slower)"
+            )
 
 
 def hard_regime(small) -> list[dict]:

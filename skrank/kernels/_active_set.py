@@ -246,6 +246,50 @@ def rounding(normals, gram, exact, b, a):
 
 
 @jit
+def refactorise(gram, b, capped, total, a, work, factor):
+    """Make the working set the planes with a > 0; returns its size and sigma."""
+    size = 0
+    largest = 0.0
+    height = 0.0
+    for k in range(b.size):
+        if a[k] != 0.0:
+            work[size] = k
+            size += 1
+        largest = max(largest, gram[k, k])
+        height = max(height, abs(b[k]))
+    # next to b, sigma * total should not be large: it would cost digits
+    sigma = max(1e-6 * largest, min(largest, height / total))
+    if sigma == 0.0:
+        sigma = height / total if height > 0.0 else 1.0
+    factorise(gram, capped, sigma, work, size, factor)
+    return size, sigma
+
+
+@jit
+def improve(normals, gram, b, capped, total, precision, a, work, size, factor, sigma, max_pivots):
+    """Improve the feasible ``a`` in place until its objective is within ``precision``.
+
+    Returns the size of the working set, sigma, and whether the optimality conditions hold, up to
+    ``precision`` or to what rounding leaves of them.
+    """
+    asked = precision / total
+    exact = rounding(normals, gram, False, b, a) > asked
+    tol = max(asked, rounding(normals, gram, exact, b, a)) if exact else asked
+    violation = np.inf
+    for attempt in range(2):
+        if attempt > 0 or not is_current(a, work, size):
+            size, sigma = refactorise(gram, b, capped, total, a, work, factor)
+        size, violation = pivots(
+            normals, gram, exact, b, capped, total, tol, a, work, size, factor, sigma, max_pivots
+        )
+        if violation <= 2.0 * tol:
+            break
+    left = rounding(normals, gram, exact, b, a)
+    # weights that are not finite show in the rounding
+    return size, sigma, left < np.inf and violation <= max(2.0 * asked, 10.0 * left)
+
+
+@jit
 def feasible(a, capped, total):
     """Clip and rescale weights so that a >= 0 and capped'a = total; zero weights stay zero."""
     a = np.maximum(a, 0.0)

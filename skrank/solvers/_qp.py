@@ -12,8 +12,7 @@ and ``reset()`` that the Gram matrix has changed.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,8 +28,7 @@ class QPError(RuntimeError):
     """No backend could solve the quadratic programme."""
 
 
-@dataclass(frozen=True)
-class Programme:
+class Programme(NamedTuple):
     """The planes' normals (by rows), their products G, the offsets b, and what counts as capped."""
 
     normals: np.ndarray
@@ -86,46 +84,24 @@ class ActiveSetQP:
     def attempt(self, programme, a, precision):
         """The best weights found, and whether they satisfy the optimality conditions."""
         p = programme
-        m = p.b.size
         a = a.copy()
-        if self._factor.shape[0] <= m:
-            self._grow(2 * m + 16)
-        tol = precision / p.total
-        exact = _active_set.rounding(p.normals, p.gram, False, p.b, a) > tol
-        tol = max(tol, _active_set.rounding(p.normals, p.gram, exact, p.b, a))
-        for attempt in range(2):
-            if attempt or not _active_set.is_current(a, self._work, self._size):
-                self._refactorise(p, a)
-            self._size, violation = _active_set.pivots(
-                p.normals,
-                p.gram,
-                exact,
-                p.b,
-                p.capped,
-                p.total,
-                tol,
-                a,
-                self._work,
-                self._size,
-                self._factor,
-                self._sigma,
-                MAX_PIVOTS,
-            )
-            if violation <= 2.0 * tol:
-                break
-        rounding = _active_set.rounding(p.normals, p.gram, exact, p.b, a)
-        # weights that are not finite show in the rounding
-        return a, rounding < np.inf and violation <= max(2.0 * precision / p.total, 10.0 * rounding)
-
-    def _refactorise(self, p, a):
-        support = np.flatnonzero(a)
-        # next to b, sigma * total should not be large: it would cost digits
-        largest = float(p.gram.diagonal().max())
-        ratio = float(np.abs(p.b).max()) / p.total
-        self._sigma = max(1e-6 * largest, min(largest, ratio)) or ratio or 1.0
-        self._size = support.size
-        self._work[: self._size] = support
-        _active_set.factorise(p.gram, p.capped, self._sigma, self._work, self._size, self._factor)
+        if self._factor.shape[0] <= a.size:
+            self._grow(2 * a.size + 16)
+        self._size, self._sigma, optimal = _active_set.improve(
+            p.normals,
+            p.gram,
+            p.b,
+            p.capped,
+            p.total,
+            precision,
+            a,
+            self._work,
+            self._size,
+            self._factor,
+            self._sigma,
+            MAX_PIVOTS,
+        )
+        return a, optimal
 
     def _grow(self, capacity):
         work, factor, size = self._work, self._factor, self._size
