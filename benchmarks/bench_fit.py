@@ -7,8 +7,9 @@ APSVC stops at a proven relative gap of 1e-3. dlib stops at an absolute gap epsi
 It is run with smaller and smaller epsilon until C * epsilon proves its objective to 1e-4, and two
 times are taken: that of the first run whose objective happens to be within 1e-3 of the lowest one
 found, which nobody knows beforehand ("dlib"), and that of a run whose C * epsilon proves as much
-("dlib, proven"). Copying the data into dlib's own vectors is not counted. LinearSVC and LogisticRegression have the tolerances
-of their defaults, which bound gradients and are not comparable.
+("dlib, proven"). Copying the data into dlib's own vectors is not counted. LinearSVC and
+LogisticRegression have the tolerances of their defaults, which bound gradients and are not
+comparable.
 """
 
 from __future__ import annotations
