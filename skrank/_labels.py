@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from skrank._groups import Groups
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,58 @@ class Labels:
     def names(self) -> list:
         """The relevant class of each problem."""
         return self.classes[1:].tolist() if self.kind == "binary" else self.classes.tolist()
+
+
+def find_rankable(labels: Labels, groups: Groups) -> np.ndarray:
+    """Which problems have something to rank; warns of queries and classes that have not."""
+    codes = groups.codes()
+    n_rows = np.diff(groups.pointers)[:, None]
+    n_pos = np.column_stack(
+        [np.bincount(codes[column], minlength=groups.n_groups) for column in labels.indicator.T]
+    )
+    both = (n_pos > 0) & (n_pos < n_rows)
+    rankable = np.asarray(both.any(axis=0))
+    if not rankable.any() and groups.n_groups == 1:
+        raise ValueError(
+            "y has no label that some rows have and others have not, so there is nothing to rank. "
+            "Check how y was made or split."
+        )
+    if not rankable.any():
+        classes = "" if labels.kind == "binary" else " of any class"
+        raise ValueError(
+            f"None of the {groups.n_groups} queries has both relevant and irrelevant rows"
+            f"{classes}, so there is nothing to rank. Check y and qid: rows to be ranked against "
+            "each other have the same qid."
+        )
+    if labels.kind == "binary":
+        n_skipped = groups.n_groups - np.count_nonzero(both)
+        if n_skipped:
+            warnings.warn(
+                f"{n_skipped} of {groups.n_groups} queries have rows of one class only. They have "
+                "nothing to rank and are left out.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return rankable
+    if labels.kind == "multiclass" and groups.n_groups > 1 and labels.classes.dtype.kind in "iuf":
+        warnings.warn(
+            f"y has {labels.classes.size} numbers as labels, and there are queries: each label is "
+            "ranked against the others by a model of its own. If they are grades of relevance, "
+            "fit y >= grade for one model; if they are classes, strings avoid this warning.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if not rankable.all():
+        names = [name for name, fine in zip(labels.names, rankable, strict=True) if not fine]
+        some = "no query has rows both with and without them"
+        why = some if groups.n_groups > 1 else "each is in all rows or in none"
+        warnings.warn(
+            f"{len(names)} of {rankable.size} classes, among them {names[:3]}, have nothing to "
+            f"rank: {why}. Their scores are constant.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return rankable
 
 
 def read_indicator(y) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._groups import Groups, encode_qid
-from skrank._labels import Labels, predict_labels, true_indicator
+from skrank._labels import Labels, find_rankable, predict_labels, true_indicator
 from skrank._operators import as_operator
 from skrank._threshold import check_criterion, choose_threshold
 from skrank._validation import check_fraction, check_jobs
@@ -55,7 +55,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         Average precision does not change when all scores shift, so labels need a threshold: the
         one that is best on the training scores by this measure, or the number given.
     tol : float, default=1e-3
-        Relative duality gap at which to stop.
+        Relative duality gap at which to stop. Where `C` or the features are so small that zero
+        weights come this close to the optimum, a tenth of what can be gained over them as well.
     max_iter : int, default=1000
         Bound on the number of iterations. A fit that ends there warns with its gap.
     qp_solver : str, default="auto"
@@ -209,7 +210,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         )
         labels = Labels.from_y(y)
         groups = Groups.from_qid(qid, X.shape[0])
-        rankable = _rankable(labels, groups)
+        rankable = find_rankable(labels, groups)
         starts = self._starts(labels) if warm else [None] * len(labels.names)
         operator = as_operator(X)
         single = labels.kind == "binary"
@@ -335,58 +336,6 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _rankable(labels: Labels, groups: Groups) -> np.ndarray:
-    """Which problems have something to rank; warns of queries and classes that have not."""
-    codes = groups.codes()
-    n_rows = np.diff(groups.pointers)[:, None]
-    n_pos = np.column_stack(
-        [np.bincount(codes[column], minlength=groups.n_groups) for column in labels.indicator.T]
-    )
-    both = (n_pos > 0) & (n_pos < n_rows)
-    rankable = np.asarray(both.any(axis=0))
-    if not rankable.any() and groups.n_groups == 1:
-        raise ValueError(
-            "y has no label that some rows have and others have not, so there is nothing to rank. "
-            "Check how y was made or split."
-        )
-    if not rankable.any():
-        classes = "" if labels.kind == "binary" else " of any class"
-        raise ValueError(
-            f"None of the {groups.n_groups} queries has both relevant and irrelevant rows"
-            f"{classes}, so there is nothing to rank. Check y and qid: rows to be ranked against "
-            "each other have the same qid."
-        )
-    if labels.kind == "binary":
-        n_skipped = groups.n_groups - np.count_nonzero(both)
-        if n_skipped:
-            warnings.warn(
-                f"{n_skipped} of {groups.n_groups} queries have rows of one class only. They have "
-                "nothing to rank and are left out.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return rankable
-    if labels.kind == "multiclass" and groups.n_groups > 1 and labels.classes.dtype.kind in "iuf":
-        warnings.warn(
-            f"y has {labels.classes.size} numbers as labels, and there are queries: each label is "
-            "ranked against the others by a model of its own. If they are grades of relevance, "
-            "fit y >= grade for one model; if they are classes, strings avoid this warning.",
-            UserWarning,
-            stacklevel=3,
-        )
-    if not rankable.all():
-        names = [name for name, fine in zip(labels.names, rankable, strict=True) if not fine]
-        some = "no query has rows both with and without them"
-        why = some if groups.n_groups > 1 else "each is in all rows or in none"
-        warnings.warn(
-            f"{len(names)} of {rankable.size} classes, among them {names[:3]}, have nothing to "
-            f"rank: {why}. Their scores are constant.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return rankable
 
 
 def _fit_one(
