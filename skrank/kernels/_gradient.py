@@ -111,7 +111,7 @@ def assign(values, rows, low, coef, scale, centre, gradient):
         if value < base:
             continue
         cell = int(min((value - base) * per_unit, last))
-        k = int(start[cell + 1])
+        k = start[cell + 1]
         stop = start[cell]
         while stop - k > 4:
             middle = (k + stop) // 2
@@ -119,9 +119,6 @@ def assign(values, rows, low, coef, scale, centre, gradient):
                 k = middle + 1
             else:
                 stop = middle
-        # most cells hold two levels at most; which one it is cannot be predicted, so no branch
-        k += low[k] > value
-        k += low[k] > value
         while low[k] > value:
             k += 1
         gradient[np.uint64(rows[t])] = scale * coef[k]

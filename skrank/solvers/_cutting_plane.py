@@ -108,9 +108,19 @@ class CuttingPlanes:
             )
         return Point(w, scores, risk, gradient, 0.5 * float(w @ w) + self.C * risk)
 
-    def refresh(self) -> None:
-        """Evaluate the best point anew: its scores were combined many times over."""
+    def finish(self, tol: float) -> None:
+        """Evaluate the best point anew: its scores were combined many times over.
+
+        Zero weights tie all rows. Where so small a ``C`` or such small features leave next to
+        nothing to gain, the model's minimiser is as good, and ranks: it is taken instead if its gap
+        is at most ``tol``.
+        """
         self.best = self.evaluate(self.w, self.scores(self.w))
+        w = self.planes.minimiser()
+        if not np.any(self.w) and np.any(w):
+            point = self.evaluate(w, self.scores(w))
+            if relative_gap(point.primal, self.dual) <= tol:
+                self.best = point
 
     def add_plane(self, point: Point) -> None:
         """Cut with the tangent of the risk at a point: one pass over the data."""
@@ -128,19 +138,6 @@ class CuttingPlanes:
         """What to remember of a plane."""
         rows = np.flatnonzero(point.gradient)
         return rows, point.gradient[rows]
-
-    def leave_zero(self, tol: float) -> None:
-        """Of zero and the model's minimiser take the latter, if its gap is at most ``tol``.
-
-        Zero weights tie all rows. Where so small a ``C`` or such small features leave next to
-        nothing to gain, weights as good as these still rank them.
-        """
-        w = self.planes.minimiser()
-        if np.any(self.w) or not np.any(w):
-            return
-        point = self.evaluate(w, self.scores(w))
-        if relative_gap(point.primal, self.dual) <= tol:
-            self.best = point
 
     def minimise_model(self, precision: float) -> np.ndarray:
         """The minimiser of the planes found so far; raises the dual bound."""

@@ -118,14 +118,14 @@ def minimise(
         while n_iter < max_iter:
             solver.step(aim.gap(solver))
             n_iter += 1
-            if aim.reached(solver):
-                solver.refresh()
-                planes.leave_zero(tol)
+            reached = aim.reached(solver)
+            if reached:
+                solver.finish(tol)
             history.record(solver.primal, solver.dual, solver.planes.size)
             gap = relative_gap(solver.primal, solver.dual)
             bar.set_postfix(objective=f"{solver.primal:.6g}", gap=f"{gap:.2g}", refresh=False)
             bar.update()
-            if aim.reached(solver):
+            if reached and gap <= tol:
                 break
             if stop():
                 raise KeyboardInterrupt
@@ -134,14 +134,14 @@ def minimise(
                 qps = make_qp(qp_solver), make_qp(qp_solver)
                 solver = SubspacePlanes(planes, qps)
         else:
-            solver.refresh()
+            solver.finish(tol)
     except KeyboardInterrupt:
         status = "interrupted"
     except FAILURES as error:
         status, reason = "failed", str(error) or type(error).__name__
     if status in ("interrupted", "failed"):
         with suppress(*FAILURES):
-            solver.refresh()
+            solver.finish(tol)
     bar.close()
     gap = relative_gap(solver.primal, solver.dual)
     if gap <= tol:

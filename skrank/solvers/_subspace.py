@@ -130,7 +130,7 @@ class SubspacePlanes:
     def planes(self) -> PlaneSet:
         return self.inner.planes
 
-    def refresh(self) -> None:
+    def finish(self, tol: float) -> None:
         """Evaluate the best point anew, with scores from the data."""
         with self.history.product("data"):
             scores = self.operator.matvec(self.w)
