@@ -22,7 +22,8 @@ def any_out_of_range(scores):
 
 def check_scores(scores, n_rows: int) -> np.ndarray:
     """Scores as kernels want them: one for each row, float64, contiguous, in range."""
-    scores = np.require(scores, np.float64, ["C", "W"])
+    if not (isinstance(scores, np.ndarray) and scores.dtype == np.float64 and scores.flags.carray):
+        scores = np.require(scores, np.float64, ["C", "W"])
     if scores.shape != (n_rows,):
         raise ValueError(
             f"scores have shape {scores.shape}, but the loss was bound to {n_rows} rows. Give one "
