@@ -31,6 +31,14 @@ class Groups:
     rows: np.ndarray
     pointers: np.ndarray
 
+    def __post_init__(self) -> None:
+        steps = np.diff(self.pointers)
+        if self.pointers[0] != 0 or self.pointers[-1] != self.rows.size or np.any(steps < 0):
+            raise ValueError(
+                f"pointers must rise from 0 to the number of rows, {self.rows.size}, but they are "
+                f"{self.pointers}. Groups.from_qid makes them from query identifiers."
+            )
+
     @classmethod
     def single(cls, n_rows: int) -> Groups:
         """All rows in one list."""

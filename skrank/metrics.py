@@ -192,17 +192,22 @@ class MeanAveragePrecisionScorer(BaseEstimator):
             return mean_average_precision(y, estimator.predict(X), qid=qid)
         method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
         scores = getattr(estimator, method)(X)
-        if type_of_target(y, input_name="y") == "multilabel-indicator":
-            if isinstance(scores, list):  # of probabilities, with an array for each label
-                scores = _second_columns(scores, estimator.classes_)
+        if isinstance(scores, list):  # of probabilities, with an array for each label
+            scores = _second_columns(scores, estimator.classes_)
             kind, classes = "multilabel", np.arange(scores.shape[1])
+        elif type_of_target(y, input_name="y") == "multilabel-indicator":
+            kind, classes = "multilabel", np.arange(1 if scores.ndim == 1 else scores.shape[1])
         else:
             classes = np.asarray(estimator.classes_)
             kind = "binary" if classes.size == 2 else "multiclass"
             if kind == "binary" and scores.ndim == 2:
                 scores = scores[:, 1]
             # three classes have three pairs, so that the shape alone does not tell
-            pairwise = getattr(estimator, "decision_function_shape", "") == "ovo"
+            parameters = estimator.get_params(deep=True).items()
+            pairwise = any(
+                name.endswith("decision_function_shape") and value == "ovo"
+                for name, value in parameters
+            )
             if kind == "multiclass" and (pairwise or scores.shape[1] != classes.size):
                 raise ValueError(
                     f"decision_function of {type(estimator).__name__} has a column for each pair "

@@ -533,6 +533,18 @@ def test_small_features_or_weights_of_the_loss_still_rank(binary, scale):
         assert model.score(X, y) > fair - 0.05
 
 
+@pytest.mark.parametrize("tol", [1e-3, 0.1])
+def test_a_weak_signal_is_not_given_up(tol):
+    """Zero weights are within tol here, too, without anything being small."""
+    rng = np.random.default_rng(0)
+    y = rng.random(2000) < 0.2
+    X = 10 * rng.standard_normal((2000, 5)) + 0.5 * y[:, None]
+    model = APSVC(C=1, tol=tol).fit(X, y)
+    assert model.converged_
+    assert np.any(model.coef_)
+    assert model.score(X, y) > APSVC(C=1, tol=1e-6).fit(X, y).score(X, y) - 0.01
+
+
 def test_nothing_to_learn():
     """Where no weights are better than none the fit says so at once."""
     rng = np.random.default_rng(0)

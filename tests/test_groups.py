@@ -110,3 +110,9 @@ def test_two_columns():
 def test_groups_are_immutable():
     with pytest.raises(AttributeError):
         Groups.single(2).rows = np.arange(3)
+
+
+@pytest.mark.parametrize("pointers", [[0, 1, 5], [1, 2], [0, 2, 1, 2]])
+def test_pointers_that_do_not_fit(pointers):
+    with pytest.raises(ValueError, match="pointers must rise from 0 to the number of rows, 2"):
+        Groups(np.array([0, 1]), np.array(pointers))

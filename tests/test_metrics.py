@@ -291,9 +291,21 @@ def test_scorer_of_classifiers_with_probabilities_for_each_label():
 def test_scorer_refuses_scores_of_pairs_of_classes():
     for load in (load_iris, load_digits):
         X, y = load(return_X_y=True)
-        model = SVC(decision_function_shape="ovo").fit(X, y)
-        with pytest.raises(ValueError, match="of SVC has a column for each pair"):
-            mean_average_precision_scorer(model, X, y)
+        svc = SVC(decision_function_shape="ovo")
+        for model in (svc, make_pipeline(StandardScaler(), svc)):
+            model.fit(X, y)
+            with pytest.raises(ValueError, match="has a column for each pair of classes"):
+                mean_average_precision_scorer(model, X, y)
+
+
+def test_scorer_with_labels_of_another_kind_than_those_of_the_fit():
+    X, y = load_iris(return_X_y=True)
+    Y = label_binarize(y, classes=[0, 1, 2])
+    for model in (APSVC().fit(X, y == 1), LogisticRegression().fit(X, y == 1)):
+        with pytest.raises(ValueError, match="multilabel indicator of 1 columns"):
+            mean_average_precision_scorer(model, X, Y)
+    with pytest.raises(ValueError, match="multilabel indicator of 3 columns"):
+        mean_average_precision_scorer(KNeighborsClassifier().fit(X, Y), X, y)
 
 
 def test_scorer_of_a_regressor(problem):

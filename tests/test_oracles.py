@@ -373,7 +373,7 @@ class TestErrors:
             loss.bind(y[:, None])
         with pytest.raises(TypeError, match=r"groups is of type list.*Groups.from_qid"):
             loss.bind(y, [0, 0])
-        with pytest.raises(ValueError, match="rows up to 2, but y has 2 rows"):
+        with pytest.raises(ValueError, match="rows from 0 to 2, but y has 2 rows"):
             loss.bind(y, Groups.single(3))
         with pytest.raises(ValueError, match="rows more than once"):
             loss.bind(y, Groups(np.array([0, 1, 0]), np.array([0, 3])))

@@ -175,7 +175,7 @@ def test_feasible():
 
 def test_names():
     assert isinstance(make_qp("auto"), AutoQP)
-    assert make_qp("clarabel").solver == "CLARABEL"
+    assert make_qp("clarabel").solvers[0] == "CLARABEL"
     with pytest.raises(ValueError, match=r"qp_solver='simplex' is not known.*CLARABEL.*OSQP"):
         make_qp("simplex")
     with pytest.raises(ValueError, match="qp_solver=3 is not known"):

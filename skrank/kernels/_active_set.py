@@ -277,6 +277,7 @@ def improve(normals, gram, b, capped, total, precision, a, work, size, factor, s
     tol = max(asked, rounding(normals, gram, exact, b, a)) if exact else asked
     violation = np.inf
     for attempt in range(2):
+        before, violation_before = a.copy(), violation
         if attempt > 0 or not is_current(a, work, size):
             size, sigma = refactorise(gram, b, capped, total, a, work, factor)
         size, violation = pivots(
@@ -284,6 +285,10 @@ def improve(normals, gram, b, capped, total, precision, a, work, size, factor, s
         )
         if violation <= 2.0 * tol:
             break
+        if not np.isfinite(a.sum()):
+            a[:] = before
+            violation = violation_before
+            size = 0
     left = rounding(normals, gram, exact, b, a)
     # weights that are not finite show in the rounding
     return size, sigma, left < np.inf and violation <= max(2.0 * asked, 10.0 * left)

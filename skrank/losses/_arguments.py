@@ -55,8 +55,8 @@ def check_binary(y, groups: Groups | None) -> tuple[np.ndarray, Groups]:
         )
     if groups.n_rows and not 0 <= groups.rows.min() <= groups.rows.max() < y.size:
         raise ValueError(
-            f"groups has rows up to {groups.rows.max()}, but y has {y.size} rows, which are "
-            "numbered from 0. Make the groups for these rows."
+            f"groups has rows from {groups.rows.min()} to {groups.rows.max()}, but y has {y.size} "
+            "rows, which are numbered from 0. Make the groups for these rows."
         )
     if groups.n_rows and np.bincount(groups.rows).max() > 1:
         raise ValueError("groups has rows more than once. Put each row into one list at most.")

@@ -58,8 +58,8 @@ class ConstrainedPlanes(CuttingPlanes):
         return self.signs * scores[self.rows]
 
     def minimise_model(self, precision: float) -> np.ndarray:
-        """As exact as can be: a margin missed by little still blocks the line search."""
-        return super().minimise_model(0.0)
+        """More exact than elsewhere: a margin missed by little still blocks the line search."""
+        return super().minimise_model(min(precision, 0.01 * SHORTFALL * self.C))
 
     def longest_step(self, scores: np.ndarray) -> float:
         here, there = self.margins(self.best.scores), self.margins(scores)

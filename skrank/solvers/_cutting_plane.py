@@ -112,14 +112,15 @@ class CuttingPlanes:
         """Evaluate the best point anew: its scores were combined many times over.
 
         Zero weights tie all rows. Where so small a ``C`` or such small features leave next to
-        nothing to gain, the model's minimiser is as good, and ranks: it is taken instead if its gap
-        is at most ``tol``.
+        nothing to gain, the model's minimiser is as good up to rounding, and ranks: it is taken
+        instead if its gap is at most ``tol``.
         """
         self.best = self.evaluate(self.w, self.scores(self.w))
         w = self.planes.minimiser()
         if not np.any(self.w) and np.any(w):
             point = self.evaluate(w, self.scores(w))
-            if relative_gap(point.primal, self.dual) <= tol:
+            as_good = point.primal <= (1.0 + 1e-12) * self.primal
+            if as_good and relative_gap(point.primal, self.dual) <= tol:
                 self.best = point
 
     def add_plane(self, point: Point) -> None:

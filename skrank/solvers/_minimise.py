@@ -17,17 +17,19 @@ from skrank.solvers._qp import QPError, make_qp
 from skrank.solvers._subspace import SubspacePlanes
 
 # Solving in a subspace pays where passes are dear and progress is slow: from so many columns on,
-# when more iterations than this are to be expected. It keeps some hundreds of vectors of n
+# when more iterations than this are to be expected. It keeps up to some thousands of vectors of n
 # and of d numbers, and so is not for very long ones.
 WIDE = 200
 PATIENCE = 300
 CHECK_EVERY = 25
-MAX_LENGTH = 50_000
+MAX_LENGTH = 20_000
 
 
-# The share of what can be gained over zero weights that may stay open, and the part of an objective
-# below which differences say nothing.
+# The share of what can be gained over zero weights that may stay open, the part of what the first
+# plane left to gain that counts as nothing, and the part of an objective below which differences
+# say nothing.
 SHARE_OF_GAIN = 0.1
+NOTHING = 1e-5
 ROUNDING = 1e-12
 
 # What may happen to numbers or memory on the way; the best point so far is kept.
@@ -75,7 +77,7 @@ class Aim:
         """How far apart the bounds may be."""
         to_gain = self.at_zero - solver.dual
         enough = self.tol * solver.primal
-        if self.first is not None and to_gain <= self.tol * self.first:
+        if self.first is not None and to_gain <= NOTHING * self.first:
             return enough
         return max(min(enough, SHARE_OF_GAIN * to_gain), ROUNDING * solver.primal)
 

@@ -117,8 +117,8 @@ class CvxpyQP:
     A solver that does not report an optimal answer is followed by the next one.
     """
 
-    def __init__(self, solver: str = "CLARABEL"):
-        self.solver = solver
+    def __init__(self, solver: str = "CLARABEL", fallbacks: tuple[str, ...] = FALLBACKS):
+        self.solvers = tuple(dict.fromkeys([solver, *fallbacks]))
 
     def reset(self) -> None:
         pass
@@ -143,7 +143,7 @@ class CvxpyQP:
             [capped[1:] @ x <= total / unit],
         )
         failures = []
-        for solver in dict.fromkeys([self.solver, *FALLBACKS]):
+        for solver in self.solvers:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # an inexact answer shows in its status
@@ -170,7 +170,8 @@ class AutoQP:
 
     def __init__(self) -> None:
         self._active_set = ActiveSetQP()
-        self._cvxpy = CvxpyQP()
+        # the others that cvxpy has are not more exact, but slow to say so
+        self._cvxpy = CvxpyQP(fallbacks=())
         self._n_in_vain = 0
 
     def reset(self) -> None:
@@ -192,10 +193,10 @@ class AutoQP:
             if usable:
                 return first
             raise
-        if usable and programme.value(first) >= programme.value(second):
-            return first
-        self._n_in_vain = 0
-        return second
+        gain = programme.value(second) - programme.value(first) if usable else np.inf
+        if gain > precision:
+            self._n_in_vain = 0
+        return second if gain > 0.0 else first
 
 
 def qp_solvers() -> list[str]:
