@@ -55,8 +55,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         Average precision does not change when all scores shift, so labels need a threshold: the
         one that is best on the training scores by this measure, or the number given.
     tol : float, default=1e-3
-        Relative duality gap at which to stop. Where `C` or the features are so small that zero
-        weights come this close to the optimum, a tenth of what can be gained over them as well.
+        Relative duality gap at which to stop. Where zero weights come this close to the optimum,
+        as with very small `C` or features or a weak signal, the gap must be below a tenth of what
+        can be gained over them as well.
     max_iter : int, default=1000
         Bound on the number of iterations. A fit that ends there warns with its gap.
     qp_solver : str, default="auto"
