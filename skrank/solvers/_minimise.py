@@ -63,9 +63,10 @@ class Aim:
     """The gap between primal and dual bound to stop at.
 
     It is ``tol`` times the objective, and also a tenth of what the optimum may be below the
-    objective at zero weights. Where little can be gained over those (C, the features or the signal
-    are small), they would be within ``tol`` themselves. Where nothing can, compared with what the first plane
-    left open, or nothing that rounding lets through, the first condition will do.
+    objective at zero weights. Where little can be gained over those (``C``, the features or the
+    signal are small), they would be within ``tol`` themselves. Where nothing can, compared with
+    what the first plane left open, or nothing that rounding lets through, the first condition will
+    do.
     """
 
     def __init__(self, tol: float, at_zero: float):
