@@ -202,13 +202,7 @@ class MeanAveragePrecisionScorer(BaseEstimator):
             kind = "binary" if classes.size == 2 else "multiclass"
             if kind == "binary" and scores.ndim == 2:
                 scores = scores[:, 1]
-            # three classes have three pairs, so that the shape alone does not tell
-            parameters = estimator.get_params(deep=True).items()
-            pairwise = any(
-                name.endswith("decision_function_shape") and value == "ovo"
-                for name, value in parameters
-            )
-            if kind == "multiclass" and (pairwise or scores.shape[1] != classes.size):
+            if kind == "multiclass" and _scores_pairs(estimator, scores, classes):
                 raise ValueError(
                     f"decision_function of {type(estimator).__name__} has a column for each pair "
                     "of classes, but scores for each class are needed. Set "
@@ -220,6 +214,14 @@ class MeanAveragePrecisionScorer(BaseEstimator):
         if qid is not None:
             codes, n_queries = encode_qid(qid, len(scores))
         return mean_over_classes(indicator, scores, codes, n_queries)
+
+
+def _scores_pairs(estimator, scores, classes) -> bool:
+    """Whether columns stand for pairs of classes; three classes have three pairs, too."""
+    return scores.shape[1] != classes.size or any(
+        name.endswith("decision_function_shape") and value == "ovo"
+        for name, value in estimator.get_params(deep=True).items()
+    )
 
 
 def _second_columns(probabilities: list, classes) -> np.ndarray:
