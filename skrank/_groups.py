@@ -107,6 +107,48 @@ def encode_qid(qid, n_rows: int) -> tuple[np.ndarray, int]:
     return codes.reshape(-1), names.size
 
 
+def weight_of_each_query(query_weight, codes: np.ndarray, n_queries: int) -> np.ndarray:
+    """One weight for each query, from one for each row that must be the same within a query."""
+    if query_weight is None:
+        return np.ones(n_queries)
+    try:
+        weight = np.asarray(query_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"query_weight must hold numbers, but reading it failed: {error}. Give each row the "
+            "weight of its query."
+        ) from error
+    if weight.ndim == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
+    if weight.shape != codes.shape:
+        raise ValueError(
+            f"query_weight has shape {weight.shape}, but there are {codes.size} rows. Give each "
+            "row the weight of its query, for example weights[query_number_of_each_row]."
+        )
+    fine = (weight >= 0.0) & (weight < np.inf)
+    if not np.all(fine):
+        row = int(np.flatnonzero(~fine)[0])
+        raise ValueError(
+            f"query_weight is {weight[row]} at row {row}, but weights must be finite and not "
+            "negative. Use 0 for queries that are not to count."
+        )
+    of_query = np.empty(n_queries)
+    of_query[codes] = weight
+    differs = weight != of_query[codes]
+    if np.any(differs):
+        row = int(np.flatnonzero(differs)[0])
+        raise ValueError(
+            f"query_weight is {weight[row]} at row {row}, but {of_query[codes[row]]} at another "
+            "row of the same query. All rows of a query share its weight; without qid all rows "
+            "are one query."
+        )
+    if not np.any(of_query > 0.0):
+        raise ValueError(
+            "query_weight is 0 for every query. Give at least one of them a positive weight."
+        )
+    return of_query
+
+
 def _is_missing(value: object) -> bool:
     """None, nan and the like; comparing pandas' NA with itself gives no truth value."""
     try:

@@ -18,7 +18,7 @@ from skrank._validation import check_fraction, check_jobs
 from skrank.estimators._appx import fit_with_easy_rows
 from skrank.estimators._base import StructuredSVM, solve_each
 from skrank.losses import AveragePrecision
-from skrank.losses._average_precision import check_algorithm
+from skrank.losses._objective import check_algorithm
 from skrank.metrics import mean_over_classes
 from skrank.solvers import Solution, minimise
 from skrank.solvers._qp import make_qp

@@ -80,9 +80,9 @@ def levels(above, neg):
 
 @jit
 def assign(values, rows, low, coef, scale, centre, gradient):
-    """gradient[row] = scale * coef[first k with low[k] <= value], for each negative given.
+    """gradient[row] += scale * coef[first k with low[k] <= value], for each negative given.
 
-    Returns the sum of gradient[row] * (value - centre).
+    Returns what that adds to the sum of gradient[row] * (value - centre).
     A grid over the range of ``low`` narrows the search to a cell; cell numbers are a
     monotone function of the value, rounding included, so the answer is exact.
     """
@@ -121,16 +121,16 @@ def assign(values, rows, low, coef, scale, centre, gradient):
                 stop = middle
         while low[k] > value:
             k += 1
-        gradient[np.uint64(rows[t])] = scale * coef[k]
+        gradient[np.uint64(rows[t])] += scale * coef[k]
         product += scale * coef[k] * (value - centre)
     return product
 
 
 @jit
 def positives(pos, order, rows, above, scale, centre, gradient):
-    """gradient = -scale * n_i for the positives, tied ones averaged.
+    """gradient -= scale * n_i for the positives, tied ones averaged.
 
-    Returns the sum of gradient[row] * (score - centre).
+    Returns what that adds to the sum of gradient[row] * (score - centre).
     """
     n_pos = pos.size
     product = 0.0
@@ -142,7 +142,7 @@ def positives(pos, order, rows, above, scale, centre, gradient):
             total += above[last]
             last += 1
         for i in range(first, last):
-            gradient[rows[order[n_pos - 1 - i]]] = -scale * total / (last - first)
+            gradient[rows[order[n_pos - 1 - i]]] -= scale * total / (last - first)
         product -= scale * total * (pos[first] - centre)
         first = last
     return product
@@ -150,9 +150,9 @@ def positives(pos, order, rows, above, scale, centre, gradient):
 
 @jit
 def finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient):
-    """From the counts n_i to the gradient; ``neg`` as ``levels`` wants it, ``values`` by row.
+    """Add the gradient of the counts n_i; ``neg`` as ``levels`` wants it, ``values`` by row.
 
-    Returns the product of gradient and scores. Since the gradient sums to zero, a centre taken
+    Returns the product of what was added and the scores. Since that sums to zero, a centre taken
     off all scores changes nothing but the rounding.
     """
     low, coef = levels(above, neg)

@@ -15,7 +15,8 @@ Putting negative j above positive i changes the loss-augmented score, in the sam
 and f_j(r) = sum of gain_j(i) over i >= r is maximised for each negative on its own; the
 largest maximiser counts. That is exact when step(j, i) does not increase in j: condition (C2).
 
-Kernels take ``step`` as the address of a compiled function, so that the same machine code,
+A ``loss`` is, for kernels, a tuple of five integers: the addresses of its compiled ``step`` and
+``cost`` and of a table of numbers that these may read, and P and N. So the same machine code,
 cached on disk, serves every loss.
 """
 
@@ -32,39 +33,67 @@ from numba.extending import intrinsic
 
 from skrank._jit import jit
 
-STEP_SIGNATURE = types.float64(types.int64, types.int64)
+# of (j or n, i, n_pos, n_neg, table)
+SIGNATURE = types.float64(
+    types.int64, types.int64, types.int64, types.int64, types.CPointer(types.float64)
+)
 
 
-def compile_step(function: Callable[[int, int], float]) -> Any:
-    """Compile ``function(j, i)``; kernels take the ``address`` of what is returned."""
-    try:
-        return numba.cfunc(STEP_SIGNATURE, cache=True)(function)
-    except RuntimeError as error:
-        if "cache" not in str(error):
-            raise
-        return numba.cfunc(STEP_SIGNATURE)(function)
+def compile_function(function: Callable[..., float], *, cache: bool = True) -> Any:
+    """Compile ``function(j, i, n_pos, n_neg, table)``; kernels take its ``address``."""
+    if cache:
+        try:
+            return numba.cfunc(SIGNATURE, cache=True)(function)
+        except RuntimeError as error:
+            if "cache" not in str(error):
+                raise
+    return numba.cfunc(SIGNATURE)(function)
 
 
 @intrinsic
-def evaluate(typingctx, step, j, i):
-    """step(j, i), for the address of a compiled step."""
+def call(typingctx, address, j, i, n_pos, n_neg, table):
+    """Call the compiled function at an address."""
 
     def codegen(context, builder, signature, args):
-        integer = ir.IntType(64)
-        kind = ir.FunctionType(ir.DoubleType(), [integer, integer])
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        integer, number = ir.IntType(64), ir.DoubleType()
+        kind = ir.FunctionType(number, [integer] * 4 + [number.as_pointer()])
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        pointer = builder.inttoptr(args[5], number.as_pointer())
+        return builder.call(function, [*args[1:5], pointer])
 
-    return types.float64(types.int64, types.int64, types.int64), codegen
+    return types.float64(*[types.int64] * 6), codegen
 
 
 @jit
-def best_rank(step, pos, score, j, low, high, margin):
+def step(loss, j, i):
+    """cost(i, j) - cost(i, j - 1)."""
+    return call(loss[0], j, i, loss[3], loss[4], loss[2])
+
+
+@jit
+def cost(loss, i, n):
+    """The cost of the i-th positive with n negatives above it; zero for n = 0."""
+    return call(loss[1], n, i, loss[3], loss[4], loss[2])
+
+
+@jit
+def total_cost(loss, above):
+    """The loss, in units of 1/Z."""
+    total = 0.0
+    for i in range(above.size):
+        if above[i] > 0:
+            total += cost(loss, i + 1, above[i])
+    return total
+
+
+@jit
+def best_rank(loss, pos, score, j, low, high, margin):
     """The largest maximiser of f_j over low..high, for the j-th negative."""
     total = 0.0
     best = 0.0
     rank = high
     for i in range(high - 1, low - 1, -1):
-        total += evaluate(step, j, i) - margin * (pos[i - 1] - score)
+        total += step(loss, j, i) - margin * (pos[i - 1] - score)
         if total > best:
             best = total
             rank = i
@@ -72,7 +101,7 @@ def best_rank(step, pos, score, j, low, high, margin):
 
 
 @jit
-def inactive_below(step, pos, j, margin):
+def inactive_below(loss, pos, j, margin):
     """tau(j): the j-th negative, and every later one, with score <= tau(j) has rank P+1.
 
     tau(j) = min over i of mean(pos_i..pos_P) - (sum of step(j, k) for k >= i) / (margin (P-i+1)),
@@ -82,7 +111,7 @@ def inactive_below(step, pos, j, margin):
     total = 0.0
     tau = np.inf
     for i in range(n_pos, 0, -1):
-        total += pos[i - 1] - evaluate(step, j, i) / margin
+        total += pos[i - 1] - step(loss, j, i) / margin
         tau = min(tau, total / (n_pos - i + 1))
     return tau
 
@@ -101,7 +130,7 @@ def collect(scores, rows, theta, values, chosen):
 
 
 @jit
-def candidates(step, scores, rows, unsorted, order, expected, margin, pos, values, chosen):
+def candidates(loss, scores, rows, unsorted, order, expected, margin, pos, values, chosen):
     """Collect negatives so that every other one has rank P+1, given a guess of their number.
 
     Also fills ``pos`` with the positives' scores in descending order, given their ascending order.
@@ -113,9 +142,9 @@ def candidates(step, scores, rows, unsorted, order, expected, margin, pos, value
     n_pos = pos.size
     for i in range(n_pos):
         pos[i] = unsorted[order[n_pos - 1 - i]]
-    count = collect(scores, rows, inactive_below(step, pos, expected, margin), values, chosen)
+    count = collect(scores, rows, inactive_below(loss, pos, expected, margin), values, chosen)
     if count + 1 < expected:
-        theta = inactive_below(step, pos, count + 1, margin)
+        theta = inactive_below(loss, pos, count + 1, margin)
         count = collect(scores, rows, theta, values, chosen)
     return count
 
@@ -158,7 +187,7 @@ def quickselect(values, first, last, k):
 
 
 @jit
-def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
+def count_ranks(loss, pos, neg, ordered, margin, first, last, low, high, above):
     """Add 1 to above[r - 1] for each of the negatives first..last whose rank r is below high.
 
     Their ranks are known to lie in low..high.
@@ -185,7 +214,7 @@ def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
         middle = (first + last) // 2
         if not ordered:
             quickselect(neg, n_neg - last, n_neg - first + 1, n_neg - middle)
-        rank = best_rank(step, pos, neg[n_neg - middle], middle, low, high, margin)
+        rank = best_rank(loss, pos, neg[n_neg - middle], middle, low, high, margin)
         if rank < end:
             above[rank - 1] += 1
         firsts[depth], lasts[depth], lows[depth], highs[depth] = first, middle - 1, low, rank
@@ -195,7 +224,7 @@ def count_ranks(step, pos, neg, ordered, margin, first, last, low, high, above):
 
 
 @jit
-def count_gains(step, pos, neg, margin, above):
+def count_gains(loss, pos, neg, margin, above):
     """above[i - 1] = m_i = #(j : gain_j(i) > 0); returns whether they are in ascending order.
 
     Gains fall in j. The search for m_i starts at m_{i-1} and doubles its steps, then bisects.
@@ -207,7 +236,7 @@ def count_gains(step, pos, neg, margin, above):
         low, high = count, count + 1
         width = 1
         while high <= n_neg:
-            if not evaluate(step, high, i) - margin * (pos[i - 1] - neg[n_neg - high]) > 0.0:
+            if not step(loss, high, i) - margin * (pos[i - 1] - neg[n_neg - high]) > 0.0:
                 break
             low = high
             high += width
@@ -215,7 +244,7 @@ def count_gains(step, pos, neg, margin, above):
         if low == count:
             width = 1
             while low > 0:
-                if evaluate(step, low, i) - margin * (pos[i - 1] - neg[n_neg - low]) > 0.0:
+                if step(loss, low, i) - margin * (pos[i - 1] - neg[n_neg - low]) > 0.0:
                     break
                 high = low
                 low -= width
@@ -223,7 +252,7 @@ def count_gains(step, pos, neg, margin, above):
         low, high = max(low, 0), min(high, n_neg + 1)
         while high - low > 1:
             j = (low + high) // 2
-            if evaluate(step, j, i) - margin * (pos[i - 1] - neg[n_neg - j]) > 0.0:
+            if step(loss, j, i) - margin * (pos[i - 1] - neg[n_neg - j]) > 0.0:
                 low = j
             else:
                 high = j
@@ -234,14 +263,14 @@ def count_gains(step, pos, neg, margin, above):
 
 
 @jit
-def count_above(step, pos, neg, margin, above):
+def count_above(loss, pos, neg, margin, above):
     """Write n_i, the number of negatives above the i-th positive; negatives in ascending order.
 
     The n_i maximise a sum of concave functions of single n_i, of which m_i is the (least)
     maximiser, subject to n_1 <= ... <= n_P. So n_i lies between the least m_k for k >= i and the
     largest for k <= i. Where the two agree it is known, and what lies between is solved for itself.
     """
-    if count_gains(step, pos, neg, margin, above):
+    if count_gains(loss, pos, neg, margin, above):
         return
     n_pos = pos.size
     least = above.copy()
@@ -258,7 +287,7 @@ def count_above(step, pos, neg, margin, above):
             largest = max(largest, above[i])
             i += 1
         above[start:i] = 0
-        count_ranks(step, pos, neg, True, margin, base + 1, largest, start + 1, i + 1, above)
+        count_ranks(loss, pos, neg, True, margin, base + 1, largest, start + 1, i + 1, above)
         above[start] += base
         for k in range(start + 1, i):
             above[k] += above[k - 1]

@@ -1,78 +1,130 @@
-"""Whole lists: counts and gradient from scores; notation as in ``_interleaving``."""
+"""Whole lists: value and gradient from scores; notation as in ``_interleaving``.
+
+The rows of a query are stored from the most to the least relevant, so that each list is a pair of
+neighbouring ranges of them: ``rows[start:middle]`` are its positives, ``rows[middle:end]`` its
+negatives. A query has several lists if its relevance has more than two grades.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from skrank._jit import jit
 from skrank.kernels._gradient import finish
-from skrank.kernels._interleaving import candidates, count_above
+from skrank.kernels._interleaving import candidates, count_above, total_cost
+from skrank.kernels._programme import count_by_programme
+from skrank.kernels._sort import ascending, ascending_order
+
+
+class Lists(NamedTuple):
+    """The lists of all queries; those of query q are queries[q], ..., queries[q + 1] - 1."""
+
+    rows: np.ndarray
+    queries: np.ndarray
+    start: np.ndarray
+    middle: np.ndarray
+    end: np.ndarray
+    tables: np.ndarray  # addresses that the compiled loss reads
+    margin: np.ndarray
+    scale: np.ndarray  # of the gradient
+    weight: np.ndarray  # of the sum of costs
+    expected: np.ndarray  # numbers of candidates, from the evaluation before
 
 
 @jit
-def interleave(step, pos, order, pos_rows, neg, values, neg_rows, margin, scale, above, gradient):
-    """Counts and gradient of one list, given its candidates by row and in ascending order."""
-    count_above(step, pos, neg, margin, above)
-    return finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient)
+def gather(loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient):
+    """Value of one list from the counts n_i, the rest as ``finish`` wants it; adds its gradient."""
+    product = finish(pos, order, pos_rows, above, neg, values, neg_rows, scale, gradient)
+    return weight * total_cost(loss, above) + product
 
 
 @jit
-def one_list(step, scores, pos_rows, neg_rows, expected, margin, scale, above, gradient):
-    """Counts, gradient and its product with the scores, for one short list."""
-    unsorted = np.empty(pos_rows.size)
-    for i in range(pos_rows.size):
-        unsorted[i] = scores[pos_rows[i]]
-    order = np.argsort(unsorted)
-    pos = np.empty(pos_rows.size)
-    values = np.empty(neg_rows.size + 1)
-    chosen = np.empty(neg_rows.size + 1, np.int64)
-    count = candidates(
-        step, scores, neg_rows, unsorted, order, expected, margin, pos, values, chosen
-    )
-    values = values[:count]
-    neg = np.sort(values)
-    return interleave(
-        step, pos, order, pos_rows, neg, values, chosen, margin, scale, above, gradient
-    )
-
-
-@jit
-def each_list(
-    step, scores, pos, pos_start, neg, neg_start, expected, margin, scale, above, gradient, product
+def interleave(
+    loss, pos, order, pos_rows, neg, values, neg_rows, margin, scale, weight, above, gradient
 ):
-    """``one_list`` for many, the lists laid end to end."""
-    for q in range(product.size):
-        p = slice(pos_start[q], pos_start[q + 1])
-        n = slice(neg_start[q], neg_start[q + 1])
-        product[q] = one_list(
-            step, scores, pos[p], neg[n], expected[q], margin[q], scale[q], above[p], gradient
+    """``gather`` with the counts found first, given the candidates by row and in ascending order."""
+    count_above(loss, pos, neg, margin, above)
+    return gather(
+        loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient
+    )
+
+
+@jit
+def one_list(loss, reach, scores, pos_rows, neg_rows, expected, margin, scale, weight, gradient):
+    """Value of one short list, and how many negatives stand above a positive; adds its gradient.
+
+    The loss is QS-suitable, or it has no steps past ``reach``.
+    """
+    n_pos, n_neg = pos_rows.size, neg_rows.size
+    unsorted = np.empty(n_pos)
+    for i in range(n_pos):
+        unsorted[i] = scores[pos_rows[i]]
+    order = ascending_order(unsorted)
+    pos = np.empty(n_pos)
+    values = np.empty(n_neg + 1)
+    above = np.empty(n_pos, np.int64)
+    if reach < 0:
+        neg_rows, by_row = np.empty(n_neg + 1, np.int64), neg_rows
+        count = candidates(
+            loss, scores, by_row, unsorted, order, expected, margin, pos, values, neg_rows
+        )
+        values = values[:count]
+        neg = ascending(values)
+        count_above(loss, pos, neg, margin, above)
+    else:
+        values = values[:n_neg]
+        for i in range(n_pos):
+            pos[i] = unsorted[order[n_pos - 1 - i]]
+        for j in range(n_neg):
+            values[j] = scores[neg_rows[j]]
+        neg = ascending(values)
+        count_by_programme(reach, loss, pos, neg, margin, above)
+    value = gather(
+        loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient
+    )
+    return value, above[n_pos - 1]
+
+
+@jit
+def some_queries(first, last, compiled, reach, lists, scores, gradient, value, active):
+    """``one_list`` for all lists of the queries first..last-1."""
+    for k in range(lists.queries[first], lists.queries[last]):
+        pos_rows = lists.rows[lists.start[k] : lists.middle[k]]
+        neg_rows = lists.rows[lists.middle[k] : lists.end[k]]
+        loss = (compiled[0], compiled[1], lists.tables[k], pos_rows.size, neg_rows.size)
+        value[k], active[k] = one_list(
+            loss,
+            reach,
+            scores,
+            pos_rows,
+            neg_rows,
+            lists.expected[k],
+            lists.margin[k],
+            lists.scale[k],
+            lists.weight[k],
+            gradient,
         )
 
 
 @jit(parallel=True)
-def each_list_parallel(
-    step, scores, pos, pos_start, neg, neg_start, expected, margin, scale, above, gradient, product
-):
-    """``each_list`` on all threads."""
-    for q in numba.prange(product.size):
-        p = slice(pos_start[q], pos_start[q + 1])
-        n = slice(neg_start[q], neg_start[q + 1])
-        product[q] = one_list(
-            step, scores, pos[p], neg[n], expected[q], margin[q], scale[q], above[p], gradient
-        )
+def all_queries(n_parts, n_queries, compiled, reach, lists, scores, gradient, value, active):
+    """The first queries on all threads; lists of one share rows, and so stay on one thread."""
+    for part in numba.prange(n_parts):
+        first, last = n_queries * part // n_parts, n_queries * (part + 1) // n_parts
+        some_queries(first, last, compiled, reach, lists, scores, gradient, value, active)
 
 
 @jit
-def expect(above, last, expected):
-    """From the counts of all lists, guess the numbers of candidates of the next evaluation.
+def expect(active, expected):
+    """Guess the numbers of candidates of the next evaluation; returns how many are active now.
 
-    A guess somewhat too low costs little, one too high a second pass. Returns how many negatives
-    stand above a positive.
+    A guess somewhat too low costs little, one too high a second pass.
     """
-    n_active = 0
-    for q in range(last.size):
-        active = above[last[q]]
-        expected[q] = int(0.9 * active) + 1
-        n_active += active
-    return n_active
+    total = 0
+    for k in range(active.size):
+        expected[k] = int(0.9 * active[k]) + 1
+        total += active[k]
+    return total

@@ -7,5 +7,18 @@ the loss. It knows labels and lists, never the data.
 from skrank._groups import Groups
 from skrank.losses._average_precision import AveragePrecision
 from skrank.losses._hinge import Hinge
+from skrank.losses._ndcg import NDCG
+from skrank.losses._own import PositionLoss, QSLoss
+from skrank.losses._shipped import PrecisionAtK, ReciprocalRank, ROCArea
 
-__all__ = ["AveragePrecision", "Groups", "Hinge"]
+__all__ = [
+    "NDCG",
+    "AveragePrecision",
+    "Groups",
+    "Hinge",
+    "PositionLoss",
+    "PrecisionAtK",
+    "QSLoss",
+    "ROCArea",
+    "ReciprocalRank",
+]

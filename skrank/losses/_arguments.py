@@ -46,18 +46,58 @@ def check_binary(y, groups: Groups | None) -> tuple[np.ndarray, Groups]:
             "expected, True for relevant rows. Compare the labels with the relevant class, for "
             "example y == 1."
         )
+    return y, check_groups(groups, y.size)
+
+
+def check_relevance(y, groups: Groups | None) -> tuple[np.ndarray, Groups]:
+    """Grades as float64, none below zero, and the lists."""
+    y = np.asarray(y)
+    if y.dtype.kind not in "buif" or y.ndim != 1:
+        raise ValueError(
+            f"y has dtype {y.dtype} and shape {y.shape}, but a one-dimensional array of grades was "
+            "expected: 0 for irrelevant rows, and the larger the more relevant."
+        )
+    y = y.astype(np.float64)
+    if y.size and not 0.0 <= y.min() <= y.max() < np.inf:
+        raise ValueError(
+            f"y ranges from {y.min():g} to {y.max():g}, but grades of relevance are finite and not "
+            "negative. Give irrelevant rows the grade 0."
+        )
+    return y, check_groups(groups, y.size)
+
+
+def check_groups(groups: Groups | None, n_rows: int) -> Groups:
+    """The lists, each row in one of them at most; without any, all rows are one list."""
     if groups is None:
-        return y, Groups.single(y.size)
+        return Groups.single(n_rows)
     if not isinstance(groups, Groups):
         raise TypeError(
             f"groups is of type {type(groups).__name__}, but lists are given as Groups. Make them "
             "from query identifiers with Groups.from_qid(qid, n_rows)."
         )
-    if groups.n_rows and not 0 <= groups.rows.min() <= groups.rows.max() < y.size:
+    if groups.n_rows and not 0 <= groups.rows.min() <= groups.rows.max() < n_rows:
         raise ValueError(
-            f"groups has rows from {groups.rows.min()} to {groups.rows.max()}, but y has {y.size} "
+            f"groups has rows from {groups.rows.min()} to {groups.rows.max()}, but y has {n_rows} "
             "rows, which are numbered from 0. Make the groups for these rows."
         )
     if groups.n_rows and np.bincount(groups.rows).max() > 1:
         raise ValueError("groups has rows more than once. Put each row into one list at most.")
-    return y, groups
+    return groups
+
+
+def check_list_weight(list_weight, groups: Groups) -> np.ndarray | None:
+    """None, or one finite weight of at least zero for each list."""
+    if list_weight is None:
+        return None
+    weight = np.asarray(list_weight, dtype=np.float64)
+    if weight.shape != (groups.n_groups,):
+        raise ValueError(
+            f"list_weight has shape {weight.shape}, but there are {groups.n_groups} lists. Give "
+            "one weight for each list."
+        )
+    if weight.size and not 0.0 <= weight.min() <= weight.max() < np.inf:
+        raise ValueError(
+            f"list_weight ranges from {weight.min()} to {weight.max()}, but weights must be finite "
+            "and not negative."
+        )
+    return weight
