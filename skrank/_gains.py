@@ -1,18 +1,70 @@
-"""Gains of grades, for the metric and for the loss."""
+"""Grades of relevance and what they are worth: one definition for measures and losses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-GAINS = ("exponential", "linear")
+# Sums of this many powers of two stay finite for any list that fits into memory.
+LARGEST_GRADE = 1000.0
 
 
-def check_gain(gain: str) -> None:
-    """Raise a ValueError unless the gain is known."""
-    if gain not in GAINS:
+def check_grades(y, name: str) -> np.ndarray:
+    """Grades as float64; an error unless they are finite numbers that are not negative."""
+    grades = np.asarray(y)
+    if grades.dtype.kind == "O":
+        grades = np.array(grades.tolist())  # numbers among objects get their own type again
+    if grades.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{name} has dtype {grades.dtype}, but grades of relevance are numbers, such as 0, 1 "
+            "and 2. Drop rows without a grade, and give names of grades numbers, higher for more "
+            "relevant rows."
+        )
+    if grades.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {grades.shape}, but one grade for each row is expected. Pass a 1d "
+            "array, and say with qid which rows are ranked together."
+        )
+    grades = grades.astype(np.float64)
+    fine = (grades >= 0.0) & (grades < np.inf)
+    if not np.all(fine):
+        row = int(np.flatnonzero(~fine)[0])
+        raise ValueError(
+            f"{name} is {grades[row]} at row {row}, but grades of relevance must be finite and not "
+            "negative. Use 0 for irrelevant rows, for example with (y == 1) for labels -1 and 1, "
+            "and drop rows without a grade."
+        )
+    return grades
+
+
+def check_gain(gain: object) -> None:
+    """Raise a ValueError unless there is a gain of this name."""
+    if not isinstance(gain, str) or gain not in GAINS:
         raise ValueError(f"Unknown gain {gain!r}. Choose one of {', '.join(GAINS)}.")
 
 
-def apply_gain(grades: np.ndarray, gain: str) -> np.ndarray:
-    """2**y - 1 or y."""
-    return np.exp2(grades) - 1.0 if gain == "exponential" else grades
+def apply_gain(y, gain: str) -> np.ndarray:
+    """The gain of each grade, as float64; positive just where the grade is."""
+    return GAINS[gain](np.asarray(y, dtype=np.float64))
+
+
+def _exponential(grades: np.ndarray) -> np.ndarray:
+    largest = grades.max(initial=0.0)
+    if largest > LARGEST_GRADE:
+        raise ValueError(
+            f"The largest grade of relevance is {largest:g}, but the exponential gain 2**y - 1 is "
+            f"for grades up to {LARGEST_GRADE:g}. Use gain='linear' or smaller grades."
+        )
+    # powers keep whole grades exact, expm1 keeps the smallest fractions above zero
+    return np.where(grades < 1.0, np.expm1(grades * np.log(2.0)), np.exp2(grades) - 1.0)
+
+
+def _linear(grades: np.ndarray) -> np.ndarray:
+    return grades
+
+
+GAINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "exponential": _exponential,
+    "linear": _linear,
+}

@@ -62,14 +62,18 @@ class Labels:
         return self.classes[1:].tolist() if self.kind == "binary" else self.classes.tolist()
 
 
-def find_rankable(labels: Labels, groups: Groups) -> np.ndarray:
-    """Which problems have something to rank; warns of queries and classes that have not."""
+def find_rankable(labels: Labels, groups: Groups, weight: np.ndarray | None) -> np.ndarray:
+    """Which problems have something to rank; warns of queries and classes that have not.
+
+    Queries of weight zero are as if they were not there.
+    """
     codes = groups.codes()
     n_rows = np.diff(groups.pointers)[:, None]
     n_pos = np.column_stack(
         [np.bincount(codes[column], minlength=groups.n_groups) for column in labels.indicator.T]
     )
-    both = (n_pos > 0) & (n_pos < n_rows)
+    counted = np.ones(groups.n_groups, bool) if weight is None else weight > 0.0
+    both = (n_pos > 0) & (n_pos < n_rows) & counted[:, None]
     rankable = np.asarray(both.any(axis=0))
     if not rankable.any() and groups.n_groups == 1:
         raise ValueError(
@@ -78,13 +82,14 @@ def find_rankable(labels: Labels, groups: Groups) -> np.ndarray:
         )
     if not rankable.any():
         classes = "" if labels.kind == "binary" else " of any class"
+        weighty = "" if counted.all() else " of positive weight"
         raise ValueError(
-            f"None of the {groups.n_groups} queries has both relevant and irrelevant rows"
-            f"{classes}, so there is nothing to rank. Check y and qid: rows to be ranked against "
+            f"None of the {np.count_nonzero(counted)} queries{weighty} has both relevant and "
+            f"irrelevant rows{classes}, so there is nothing to rank. Check y and qid: rows to be ranked against "
             "each other have the same qid."
         )
     if labels.kind == "binary":
-        n_skipped = groups.n_groups - np.count_nonzero(both)
+        n_skipped = np.count_nonzero(counted) - np.count_nonzero(both)
         if n_skipped:
             warnings.warn(
                 f"{n_skipped} of {groups.n_groups} queries have rows of one class only. They have "

@@ -10,17 +10,18 @@ import numpy as np
 
 def _f1(tp, fp, n_pos, n_neg):
     """2 TP / (2 TP + FP + FN), and 0 where nothing is positive nor predicted so."""
-    return 2 * tp / np.maximum(tp + fp + n_pos, 1)
+    total = tp + fp + n_pos
+    return 2 * tp / np.where(total > 0, total, 1)
 
 
 def _accuracy(tp, fp, n_pos, n_neg):
-    """TP + TN: n times the accuracy, an exact integer."""
+    """TP + TN: n times the accuracy, exact for whole weights."""
     return tp - fp + n_neg
 
 
 def _balanced_accuracy(tp, fp, n_pos, n_neg):
-    """N TP + P TN: 2PN times the balanced accuracy, an exact integer; one class alone counts."""
-    return max(n_neg, 1) * tp + max(n_pos, 1) * (n_neg - fp)
+    """N TP + P TN: 2PN times the balanced accuracy; of one class alone, only that counts."""
+    return (n_neg or 1) * tp + (n_pos or 1) * (n_neg - fp)
 
 
 CRITERIA: dict[str, Callable] = {
@@ -42,7 +43,7 @@ def check_criterion(criterion: str | float) -> None:
         )
 
 
-def choose_threshold(scores, positive, criterion: str | float) -> float:
+def choose_threshold(scores, positive, criterion: str | float, weight=None) -> float:
     """Threshold on `scores` above which a row is best called positive.
 
     Parameters
@@ -53,6 +54,8 @@ def choose_threshold(scores, positive, criterion: str | float) -> float:
         Whether each row is positive.
     criterion : {"f1", "accuracy", "balanced_accuracy"} or float
         What to maximise over all thresholds; a number is the threshold itself.
+    weight : ndarray of shape (n_samples,), optional
+        How many times each row counts.
 
     Returns
     -------
@@ -78,10 +81,11 @@ def choose_threshold(scores, positive, criterion: str | float) -> float:
     # the last of each block of equal scores
     ends = np.append(np.flatnonzero(in_order[1:] != in_order[:-1]), scores.size - 1)
     values = in_order[ends]
-    n_pos = int(np.count_nonzero(positive))
-    n_neg = positive.size - n_pos
-    pos_below = np.concatenate([[0], np.cumsum(positive[order])[ends]])
-    rows_below = np.concatenate([[0], ends + 1])
+    weight = np.ones(scores.size) if weight is None else weight[order]
+    pos_below = np.concatenate([[0.0], np.cumsum(weight * positive[order])[ends]])
+    rows_below = np.concatenate([[0.0], np.cumsum(weight)[ends]])
+    n_pos = pos_below[-1]
+    n_neg = rows_below[-1] - n_pos
     tp = n_pos - pos_below
     fp = n_neg - (rows_below - pos_below)
     quality = CRITERIA[criterion](tp, fp, n_pos, n_neg)

@@ -24,6 +24,7 @@ from skrank.metrics import (
     average_precision_per_query,
     mean_average_precision,
     mean_average_precision_scorer,
+    mean_over_classes,
 )
 
 
@@ -357,3 +358,55 @@ def test_weights_of_one_query_do_not_drown_in_those_of_another():
     expected = average_precision_per_query(relevant, y_score, codes, 2)
     attained = average_precision_per_query(relevant, y_score, codes, 2, weight)
     np.testing.assert_allclose(attained, expected)
+
+
+@pytest.mark.parametrize("largest", [1e10, 1e308])
+def test_light_rows_do_not_drown_in_the_heavy_ones_of_other_queries(largest):
+    rng = np.random.default_rng(6)
+    relevant, y_score, codes = rng.random(90) < 0.4, rng.integers(0, 40, 90), np.arange(90) % 3
+    weight = rng.choice([0.0, 1.0, 1e10], 90)
+    expected = [
+        average_precision_score(relevant[rows], y_score[rows], sample_weight=weight[rows])
+        for rows in (codes == query for query in range(3))
+    ]
+    scaled = weight * (largest / 1e10)
+    attained = average_precision_per_query(relevant, y_score, codes, 3, scaled)
+    np.testing.assert_allclose(attained, expected, rtol=1e-12)
+
+
+def test_weights_of_queries_in_the_mean_over_classes():
+    rng = np.random.default_rng(4)
+    scores, codes = rng.standard_normal((60, 3)), np.arange(60) % 4
+    indicator = rng.random((60, 3)) < 0.3
+    indicator[codes == 2, 1] = False  # undefined there
+    indicator[:, 2] = codes == 1  # defined in a query of weight zero only
+    weight = np.array([1.0, 0.0, 2.0, 0.5])
+    expected = [
+        mean_average_precision(
+            indicator[rows, column],
+            scores[rows, column],
+            qid=codes[rows],
+            query_weight=weight[codes[rows]],
+        )
+        for column, rows in [(0, codes >= 0), (1, codes != 2)]
+    ]
+    attained = mean_over_classes(indicator, scores, codes, 4, query_weight=weight)
+    assert attained == pytest.approx(np.mean(expected), abs=1e-15)
+    alike = mean_over_classes(indicator, scores, codes, 4, query_weight=np.full(4, 3.0))
+    assert alike == pytest.approx(mean_over_classes(indicator, scores, codes, 4), abs=1e-15)
+    with pytest.warns(UndefinedMetricWarning, match="no relevant row of positive weight"):
+        assert mean_over_classes(indicator[:, 2:], scores[:, 2:], codes, 4, None, weight) == 0.0
+
+
+def test_scorer_weighs_the_queries_of_each_class():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(max_iter=1000).fit(X[::3], y[::3])
+    qid = np.arange(150) % 5
+    weight = np.array([0.0, 1.0, 2.0, 0.5, 3.0])[qid]
+    scores = model.decision_function(X)
+    expected = [
+        mean_average_precision(y == label, scores[:, label], qid=qid, query_weight=weight)
+        for label in range(3)
+    ]
+    value = mean_average_precision_scorer(model, X, y, qid=qid, query_weight=weight)
+    assert value == pytest.approx(np.mean(expected), abs=1e-15)

@@ -1,5 +1,7 @@
 """Estimators."""
 
 from skrank.estimators._apsvc import APSVC
+from skrank.estimators._ndcgsvc import NDCGSVC
+from skrank.estimators._ranksvc import RankSVC
 
-__all__ = ["APSVC"]
+__all__ = ["APSVC", "NDCGSVC", "RankSVC"]

@@ -18,6 +18,7 @@ def fit_with_easy_rows(
     operator: RowOperator,
     positive: np.ndarray,
     groups: Groups,
+    weight: np.ndarray | None,
     C: float,
     loss: AveragePrecision,
     easy_fraction: float,
@@ -32,16 +33,17 @@ def fit_with_easy_rows(
     data = WithConstant(operator)
     name = options["description"]
     binary = minimise(
-        Hinge().bind(positive, groups),
+        Hinge().bind(positive, groups, weight),
         data,
         C,
         **options | {"tol": STAGE_ONE_TOL, "description": f"{name}, binary SVM"},
     )
     signs = np.where(positive, 1.0, -1.0)
-    easy = easy_rows(signs * data.matvec(binary.coef), positive, groups, easy_fraction)
+    margins = signs * data.matvec(binary.coef)
+    easy = easy_rows(margins, positive, groups, easy_fraction, weight)
     difficult = _without(groups, easy)
     solution = minimise(
-        loss.bind(positive, difficult),
+        loss.bind(positive, difficult, weight),
         data,
         C,
         start=binary.coef,
@@ -57,19 +59,26 @@ def fit_with_easy_rows(
 
 
 def easy_rows(
-    margins: np.ndarray, positive: np.ndarray, groups: Groups, easy_fraction: float
+    margins: np.ndarray,
+    positive: np.ndarray,
+    groups: Groups,
+    easy_fraction: float,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """The fraction with the largest margins of all rows with a margin of at least 1.
 
     Rows with the same margin are easy or not together. In a list where one class would have
     easy rows only, none of that class is easy: a ranking needs both classes.
     """
-    above = np.sort(margins[margins >= 1.0])
-    n_easy = int(np.ceil(easy_fraction * above.size))
-    if n_easy == 0:
-        return np.zeros(margins.size, bool)
-    easy = margins >= above[above.size - n_easy]
     codes = groups.codes()
+    counts = np.ones(margins.size) if weight is None else weight[codes]
+    order = np.argsort(-margins)
+    order = order[(margins[order] >= 1.0) & (counts[order] > 0.0)]
+    sums = np.cumsum(counts[order])
+    if easy_fraction == 0.0 or order.size == 0:
+        return np.zeros(margins.size, bool)
+    last = order[np.searchsorted(sums, easy_fraction * sums[-1])]
+    easy = (margins >= margins[last]) & (counts > 0.0)
     for members in (positive, ~positive):
         n_difficult = np.bincount(codes[members & ~easy], minlength=groups.n_groups)
         easy &= ~(members & (n_difficult[codes] == 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._groups import Groups, encode_qid
+from skrank._groups import Groups, weight_of_each_query
 from skrank._labels import Labels, find_rankable, predict_labels, true_indicator
 from skrank._operators import as_operator
 from skrank._threshold import check_criterion, choose_threshold
@@ -19,7 +18,7 @@ from skrank.estimators._appx import fit_with_easy_rows
 from skrank.estimators._base import StructuredSVM, solve_each
 from skrank.losses import AveragePrecision
 from skrank.losses._objective import check_algorithm
-from skrank.metrics import mean_over_classes
+from skrank.metrics import mean_over_classes, read_queries
 from skrank.solvers import Solution, minimise
 from skrank.solvers._qp import make_qp
 
@@ -141,8 +140,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
     """
 
     # Requested by default, so that pipelines and searches with metadata routing pass queries on.
-    __metadata_request__fit = {"qid": True}
-    __metadata_request__score = {"qid": True}
+    __metadata_request__fit = {"qid": True, "query_weight": True}
+    __metadata_request__score = {"qid": True, "query_weight": True}
 
     def __init__(
         self,
@@ -169,7 +168,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, *, qid=None):
+    def fit(self, X, y, *, qid=None, query_weight=None):
         """Train on rows X with labels y.
 
         Parameters
@@ -185,6 +184,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             their query only and the loss is the mean over queries. Queries that lack relevant or
             irrelevant rows have nothing to rank and are left out, for each class by itself; with
             two classes a warning says how many they are.
+        query_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's query in the mean, the same for all rows of a query. A query of
+            weight 2 counts like two queries, in the choice of the threshold as well.
 
         Returns
         -------
@@ -211,7 +213,10 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         )
         labels = Labels.from_y(y)
         groups = Groups.from_qid(qid, X.shape[0])
-        rankable = find_rankable(labels, groups)
+        weight = None
+        if query_weight is not None:
+            weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
+        rankable = find_rankable(labels, groups, weight)
         starts = self._starts(labels) if warm else [None] * len(labels.names)
         operator = as_operator(X)
         single = labels.kind == "binary"
@@ -222,6 +227,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
                 operator,
                 positive,
                 groups,
+                weight,
                 C=float(self.C),
                 loss=AveragePrecision(algorithm=self.algorithm),
                 easy_fraction=self.easy_fraction,
@@ -276,7 +282,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return predict_labels(self._kind, self.classes_, scores)
 
-    def score(self, X, y, sample_weight=None, *, qid=None):
+    def score(self, X, y, sample_weight=None, *, qid=None, query_weight=None):
         """Mean average precision, the measure that the estimator is trained for.
 
         Parameters
@@ -289,6 +295,8 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
             Weights of the rows in the precisions and recalls.
         qid : array-like of shape (n_samples,), default=None
             The query of each row; the mean is over queries with a relevant row.
+        query_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's query in the mean, the same for all rows of a query.
 
         Returns
         -------
@@ -301,18 +309,9 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
         indicator = true_indicator(y, self._kind, self.classes_)
         check_consistent_length(scores, indicator, sample_weight)
         if qid is None:
-            codes, n_queries = np.zeros(indicator.shape[0], np.int64), 1
-            if self._n_queries > 1:
-                third = "" if sample_weight is None else " (the third argument is sample_weight)"
-                warnings.warn(
-                    f"fit had {self._n_queries} queries but score has no qid{third}, so all rows "
-                    "are ranked as one list. Pass score(X, y, qid=qid); in a Pipeline or a search, "
-                    "enable scikit-learn's metadata routing and pass it there.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-        else:
-            codes, n_queries = encode_qid(qid, indicator.shape[0])
+            third = "" if sample_weight is None else " (the third argument is sample_weight)"
+            self._warn_of_lost_queries(third)
+        codes, n_queries, query_weight = read_queries(qid, query_weight, indicator.shape[0])
         if sample_weight is not None:
             sample_weight = column_or_1d(sample_weight, dtype=np.float64)
             if not (np.all(sample_weight >= 0.0) and np.all(np.isfinite(sample_weight))):
@@ -320,7 +319,7 @@ class APSVC(StructuredSVM, ClassifierMixin, BaseEstimator):
                     "sample_weight has values that are negative, infinite or nan. Give weights of "
                     "at least 0; queries go into qid."
                 )
-        return mean_over_classes(indicator, scores, codes, n_queries, sample_weight)
+        return mean_over_classes(indicator, scores, codes, n_queries, sample_weight, query_weight)
 
     def _starts(self, labels: Labels) -> list[np.ndarray]:
         """The last fit's weights, if they are for the same classes."""
@@ -343,6 +342,7 @@ def _fit_one(
     operator,
     positive,
     groups,
+    weight,
     stop,
     *,
     C,
@@ -358,9 +358,12 @@ def _fit_one(
     if not rankable:
         solution = Solution.trivial(operator.shape[1])
     elif easy_fraction is None:
-        objective = loss.bind(positive, groups)
+        objective = loss.bind(positive, groups, weight)
         solution = minimise(objective, operator, C, start=start, **options)
     else:
-        solution = fit_with_easy_rows(operator, positive, groups, C, loss, easy_fraction, options)
+        solution = fit_with_easy_rows(
+            operator, positive, groups, weight, C, loss, easy_fraction, options
+        )
     scores = operator.scores(solution.coef[None])[:, 0]
-    return solution, choose_threshold(scores, positive, threshold)
+    of_row = None if weight is None else weight[groups.codes()]
+    return solution, choose_threshold(scores, positive, threshold, of_row)

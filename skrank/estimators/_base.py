@@ -24,6 +24,7 @@ class StructuredSVM:
     qp_solver: str
     warm_start: bool
     verbose: int
+    _n_queries: int
 
     def _check_common(self) -> dict:
         """The solver's keyword arguments, checked."""
@@ -52,6 +53,17 @@ class StructuredSVM:
         histories = [s.history for s in solutions]
         self.history_ = histories[0] if single else histories
         _warn_unless_converged(solutions, self.tol)
+
+    def _warn_of_lost_queries(self, remark: str = "") -> None:
+        """Say that rows are scored as one list, if they were not so in fit."""
+        if self._n_queries > 1:
+            warnings.warn(
+                f"fit had {self._n_queries} queries but score has no qid{remark}, so all rows are "
+                "ranked as one list. Pass score(X, y, qid=qid); in a Pipeline or a search, enable "
+                "scikit-learn's metadata routing and pass it there.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 # A problem of its own, given the flag that ends it; its result starts with a Solution.

@@ -47,9 +47,7 @@ def interleave(
 ):
     """``gather`` with the counts found first, given the candidates by row and in ascending order."""
     count_above(loss, pos, neg, margin, above)
-    return gather(
-        loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient
-    )
+    return gather(loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient)
 
 
 @jit

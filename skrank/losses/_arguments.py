@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._gains import check_grades
 from skrank._groups import Groups
 from skrank._jit import jit
 
@@ -51,18 +52,7 @@ def check_binary(y, groups: Groups | None) -> tuple[np.ndarray, Groups]:
 
 def check_relevance(y, groups: Groups | None) -> tuple[np.ndarray, Groups]:
     """Grades as float64, none below zero, and the lists."""
-    y = np.asarray(y)
-    if y.dtype.kind not in "buif" or y.ndim != 1:
-        raise ValueError(
-            f"y has dtype {y.dtype} and shape {y.shape}, but a one-dimensional array of grades was "
-            "expected: 0 for irrelevant rows, and the larger the more relevant."
-        )
-    y = y.astype(np.float64)
-    if y.size and not 0.0 <= y.min() <= y.max() < np.inf:
-        raise ValueError(
-            f"y ranges from {y.min():g} to {y.max():g}, but grades of relevance are finite and not "
-            "negative. Give irrelevant rows the grade 0."
-        )
+    y = check_grades(y, "y")
     return y, check_groups(groups, y.size)
 
 

@@ -10,6 +10,7 @@ from skrank.kernels._interleaving import compile_function
 from skrank.losses._arguments import check_binary, check_list_weight
 from skrank.losses._lists import binary_lists
 from skrank.losses._objective import CompiledLoss, InterleavingObjective, check_algorithm
+from skrank.metrics import average_precision_per_query
 
 
 @compile_function
@@ -71,8 +72,14 @@ class AveragePrecision(BaseEstimator):
     array([-1. ,  0.5,  0.5])
     """
 
+    graded = False
+
     def __init__(self, algorithm="auto"):
         self.algorithm = algorithm
+
+    def check(self) -> None:
+        """Raise an error unless the algorithm is known."""
+        check_algorithm(self.algorithm)
 
     def bind(
         self,
@@ -96,8 +103,16 @@ class AveragePrecision(BaseEstimator):
         objective : InterleavingObjective
             ``objective(scores)`` is the pair of the value and a subgradient, of shape (n,).
         """
-        check_algorithm(self.algorithm)
+        self.check()
         y, groups = check_binary(y, groups)
         lists = binary_lists(y, groups, check_list_weight(list_weight, groups))
         loss = CompiledLoss(step=step, cost=cost, unit=lists.n_pos.astype(np.float64))
         return InterleavingObjective(lists, loss, self.algorithm)
+
+    def loss_of_each_list(self, y: np.ndarray, scores: np.ndarray, groups: Groups) -> np.ndarray:
+        """The loss of the ranking by score; nan without a relevant row.
+
+        Tied rows count together, as in :func:`skrank.metrics.mean_average_precision`.
+        """
+        y, groups = check_binary(y, groups)
+        return 1.0 - average_precision_per_query(y, scores, groups.codes(), groups.n_groups)

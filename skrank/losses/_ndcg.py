@@ -20,6 +20,7 @@ from skrank.losses._objective import (
     InterleavingObjective,
     check_algorithm,
 )
+from skrank.metrics import log2_discount, ndcg_per_query
 
 # Second differences that rounding may push below zero, in units of the first discount.
 ROUNDING = 1e-15
@@ -168,6 +169,15 @@ class NDCG(BaseEstimator):
         )
         return InterleavingObjective(lists, loss, self.algorithm)
 
+    def loss_of_each_list(self, y: np.ndarray, scores: np.ndarray, groups: Groups) -> np.ndarray:
+        """The loss of the ranking by score, ties averaged; nan without a relevant row."""
+        self.check()
+        y, groups = check_relevance(y, groups)
+        table = self._discounts(int(np.diff(groups.pointers).max(initial=0)))
+        gains = apply_gain(y, self.gain)
+        ndcg = ndcg_per_query(gains, scores, groups.codes(), groups.n_groups, table.__getitem__)
+        return 1.0 - ndcg
+
     def _discounts(self, n: int) -> np.ndarray:
         """D(0), ..., D(n), where D(0) = 0 is there for the numbering only."""
         places = np.arange(1.0, n + 1.0)
@@ -199,12 +209,5 @@ class NDCG(BaseEstimator):
         return values
 
 
-def log2_discount(places: np.ndarray) -> np.ndarray:
-    """1 / log2(1 + place)."""
-    return 1.0 / np.log2(1.0 + places)
-
-
 def _is_convex(discounts: np.ndarray) -> bool:
     return bool(np.all(np.diff(discounts, 2) >= -ROUNDING * discounts[0]))
-
-

@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from skrank.kernels import _classic, _gradient, _interleaving, _lists
+from skrank.kernels import _classic, _interleaving, _lists
 from skrank.losses._arguments import check_scores
 from skrank.losses._lists import Thresholds
 

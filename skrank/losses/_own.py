@@ -81,9 +81,7 @@ class OwnLoss(BaseEstimator):
         loss = self._look_at(middle - start, end - middle, whole=True)
         losses = np.empty(start.size)
         compiled = (loss.step.address, loss.cost.address)
-        _inspection.expected_costs(
-            compiled, loss.tables, scores, rows, start, middle, end, losses
-        )
+        _inspection.expected_costs(compiled, loss.tables, scores, rows, start, middle, end, losses)
         return np.where(middle > start, losses, np.nan)
 
     def check(self) -> None:

@@ -1,0 +1,206 @@
+"""What rankers share: a linear score for each row, trained for a loss of rankings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skrank._groups import Groups, weight_of_each_query
+from skrank._operators import as_operator
+from skrank.estimators._base import StructuredSVM, solve_each
+from skrank.metrics import mean_over_queries
+from skrank.solvers import minimise
+from skrank.solvers._qp import make_qp
+
+
+class Ranker(StructuredSVM, BaseEstimator):
+    """A linear score for each row, trained for a loss of the rankings that it makes."""
+
+    # Requested by default, so that pipelines and searches with metadata routing pass queries on.
+    __metadata_request__fit = {"qid": True, "query_weight": True}
+    __metadata_request__score = {"qid": True, "query_weight": True}
+
+    def _make_loss(self):
+        """The loss as an object, its parameters checked."""
+        raise NotImplementedError
+
+    def fit(self, X, y, *, qid=None, query_weight=None):
+        """Train on rows X with relevance y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. float32 and float64 are not copied unless neither C- nor F-contiguous,
+            or sparse and not CSR; other numbers are converted.
+        y : array-like of shape (n_samples,)
+            Relevance of each row, the higher the more relevant.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, in any order and of any sortable type: rows are ranked within
+            their query only and the loss is the mean over queries. Queries whose rows are all of
+            one relevance have nothing to rank and are left out; a warning says how many they are.
+            None makes all rows one query.
+        query_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's query in the mean, the same for all rows of a query. A query of
+            weight 2 counts like two queries.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        options = self._check_common()
+        loss = self._make_loss()
+        make_qp(self.qp_solver)
+        warm = self.warm_start and hasattr(self, "coef_")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            y_numeric=True,
+            ensure_min_samples=2,
+            reset=not warm,
+        )
+        groups = Groups.from_qid(qid, X.shape[0])
+        weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
+        lowest = y.min()
+        _check_rankable(y, groups)
+        relevance = y if _is_graded(loss) else y > lowest
+        arguments = (relevance, groups) if query_weight is None else (relevance, groups, weight)
+        objective = loss.bind(*arguments)
+        operator = as_operator(X)
+        start = self.coef_ if warm else None
+
+        def solve(stop):
+            return (
+                minimise(objective, operator, float(self.C), start=start, stop=stop, **options),
+            )
+
+        ((solution,),) = solve_each([solve], n_jobs=None)
+        self._lowest = lowest
+        self._n_queries = groups.n_groups
+        self.coef_ = solution.coef
+        self.intercept_ = 0.0
+        self._store([solution], single=True)
+        return self
+
+    def predict(self, X):
+        """Score rows: within a query, the higher the more relevant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Each row's score depends on the row alone; rank a query's rows by it.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        return as_operator(X).scores(self.coef_[None])[:, 0]
+
+    def decision_function(self, X):
+        """The same as `predict`, by the name that classifiers have for scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The higher the more relevant.
+        """
+        return self.predict(X)
+
+    def score(self, X, y, sample_weight=None, *, qid=None, query_weight=None):
+        """One minus the mean loss over queries: the measure that the estimator is trained for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+        y : array-like of shape (n_samples,)
+            Their relevance.
+        sample_weight : None
+            Not used: rankings have no weights of rows. It is here because scikit-learn's
+            pipelines name it; give `query_weight` instead.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None makes all rows one query.
+        query_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's query in the mean.
+
+        Returns
+        -------
+        score : float
+            The weighted mean over queries with a relevant row; 0 if there is none.
+        """
+        scores = self.predict(X)
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight was given, but a ranking has no weights of single rows. Weigh "
+                "queries with query_weight=..., and pass queries as qid=..."
+            )
+        loss = self._make_loss()
+        if not hasattr(loss, "loss_of_each_list"):
+            raise TypeError(
+                f"{type(loss).__name__} has no method loss_of_each_list(y, scores, groups), so "
+                "score does not know the loss of a ranking. Add it, or use a metric of "
+                "skrank.metrics with predict."
+            )
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y").reshape(-1)
+        if y.size != scores.size:
+            raise ValueError(f"X has {scores.size} rows, but y has {y.size} entries.")
+        if qid is None:
+            self._warn_of_lost_queries()
+        groups = Groups.from_qid(qid, scores.size)
+        weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
+        relevance = y if _is_graded(loss) else y > self._lowest
+        losses = loss.loss_of_each_list(relevance, scores, groups)
+        return mean_over_queries(1.0 - losses, weight, "The score")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _is_graded(loss) -> bool:
+    """Whether a loss takes grades of relevance, or relevant and irrelevant rows only."""
+    return getattr(loss, "graded", False)
+
+
+def _check_rankable(y: np.ndarray, groups: Groups) -> None:
+    """Count the queries in which all rows are alike; warn of them, or raise if they are all."""
+    ordered = y[groups.rows]
+    starts = groups.pointers[:-1]
+    highest = np.maximum.reduceat(ordered, starts)
+    same = highest == np.minimum.reduceat(ordered, starts)
+    n_same, n_queries = int(np.count_nonzero(same)), groups.n_groups
+    if n_queries == 1 and n_same:
+        raise ValueError(
+            f"y is {y[0]:g} in all {y.size} rows, so there is nothing to rank: rows of at least "
+            "two relevances are needed. Check how y was made or split; a search over folds of one "
+            "list needs stratified ones, cv=StratifiedKFold()."
+        )
+    if n_same == n_queries:
+        raise ValueError(
+            f"None of the {n_queries} queries has rows of different relevance, so there is nothing "
+            "to rank. Check y and qid: rows to be ranked against each other have the same qid."
+        )
+    if n_same:
+        n_irrelevant = int(np.count_nonzero(same & (highest == y.min())))
+        warnings.warn(
+            f"{n_same} of {n_queries} queries have rows of one relevance only ({n_irrelevant} "
+            "without a relevant row). They have nothing to rank and are left out.",
+            UserWarning,
+            stacklevel=3,
+        )

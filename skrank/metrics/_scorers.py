@@ -1,0 +1,215 @@
+"""Scorers for searches and cross-validation, which pass queries and their weights on."""
+
+from __future__ import annotations
+
+import inspect
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_consistent_length
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.multiclass import type_of_target
+
+from skrank._labels import true_indicator
+from skrank.metrics._average_precision import mean_average_precision, mean_over_classes
+from skrank.metrics._inputs import read_queries
+from skrank.metrics._ndcg import mean_ndcg
+from skrank.metrics._precision_at_k import mean_precision_at_k
+from skrank.metrics._reciprocal_rank import mean_reciprocal_rank
+
+# What a scorer gives the metric itself.
+RESERVED = ("y_true", "y_score", "qid", "query_weight", "pos_label")
+
+
+def make_ranking_scorer(metric, **options):
+    """Make a scorer of a ranking measure, for searches and cross-validation.
+
+    The scorer is called as ``scorer(estimator, X, y, qid=qid, query_weight=query_weight)``.
+    With metadata routing enabled it asks for `qid` and `query_weight` by default; without,
+    all rows of a fold are one query.
+
+    Classifiers are scored by their ``decision_function``, or else by the probabilities of
+    the second of their two `classes_`; rows of that class have relevance 1, the others 0.
+    Everything else is scored by ``predict``, with `y` as it is: grades of relevance for
+    :func:`mean_ndcg`, 1 for relevant rows for the measures of binary relevance.
+
+    Parameters
+    ----------
+    metric : callable
+        One of :func:`mean_average_precision`, :func:`mean_ndcg`,
+        :func:`mean_reciprocal_rank` and :func:`mean_precision_at_k`, or a function of your
+        own, ``metric(y_true, y_score, *, qid=None, query_weight=None, **options)``, that
+        gives higher values to better rankings.
+    **options
+        Keyword arguments for the metric, such as `k`.
+
+    Returns
+    -------
+    scorer : callable
+        For the ``scoring`` parameter of :class:`~sklearn.model_selection.GridSearchCV`,
+        :func:`~sklearn.model_selection.cross_validate` and the like. Of
+        :func:`mean_average_precision` it is like `mean_average_precision_scorer`, which
+        takes multiclass and multilabel classifiers as well; the others refuse them.
+
+    See Also
+    --------
+    sklearn.metrics.make_scorer : For measures that know no queries.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank.metrics import make_ranking_scorer, mean_ndcg
+    >>> X, grades, qid = [[0], [1], [2], [3]], [0, 1, 0, 2], [1, 1, 2, 2]
+    >>> scorer = make_ranking_scorer(mean_ndcg, k=10)
+    >>> scorer
+    make_ranking_scorer(mean_ndcg, k=10)
+    >>> scorer(Ridge().fit(X, grades), X, grades, qid=qid)
+    1.0
+    """
+    given = [name for name in RESERVED if name in options]
+    if given:
+        raise TypeError(
+            f"make_ranking_scorer was given {', '.join(given)}, but only options such as k are "
+            "fixed in advance. Pass qid and query_weight when scoring. The relevant class is the "
+            "second of a classifier's classes_, and 1 for other estimators: pass y == label to "
+            "score another."
+        )
+    try:
+        inspect.signature(metric).bind(None, None, qid=None, query_weight=None, **options)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"make_ranking_scorer was given {_name(metric)} with the options {options}, but a "
+            "function metric(y_true, y_score, *, qid=None, query_weight=None, **options) that "
+            f"takes them is expected: {error}. Change the options or the function's parameters."
+        ) from error
+    if metric is mean_average_precision:
+        return MeanAveragePrecisionScorer()
+    return RankingScorer(metric, options)
+
+
+class QueryScorer(BaseEstimator):
+    """A scorer as scikit-learn calls it, with the requests that all have in common."""
+
+    # Requested by default, so that searches with metadata routing pass queries on.
+    __metadata_request__score: ClassVar[dict] = {
+        "qid": True,
+        "query_weight": True,
+        "estimator": UNUSED,
+    }
+
+    def __call__(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
+        """The measure of the estimator on X and y."""
+        return self.score(estimator, X, y, qid=qid, query_weight=query_weight)
+
+    def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
+        """The same by the name under which routing knows it."""
+        raise NotImplementedError
+
+
+class RankingScorer(QueryScorer):
+    """Scores a fitted estimator by a metric; :func:`make_ranking_scorer` checks and makes it."""
+
+    def __init__(self, metric, options):
+        self.metric = metric
+        self.options = options
+
+    def __repr__(self) -> str:
+        options = [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"make_ranking_scorer({', '.join([_name(self.metric), *options])})"
+
+    def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
+        """The metric of the estimator on X and y."""
+        if is_classifier(estimator):
+            classes = estimator.classes_
+            several = isinstance(classes, list) or type_of_target(y).startswith("multilabel")
+            if several or len(classes) != 2:
+                given = "a multilabel y" if several else f"{len(classes)} classes"
+                raise ValueError(
+                    f"{type(estimator).__name__} was given to a scorer of {_name(self.metric)} "
+                    f"with {given}, but a classifier of two classes is expected. Score one class "
+                    "at a time, fitted with y == label; use mean_average_precision_scorer, which "
+                    "takes the mean over classes; or predict grades by a regressor or a ranker."
+                )
+            y = true_indicator(y, "binary", np.asarray(classes))[:, 0].astype(np.int64)
+            scores = _of_second_class(_class_scores(estimator, X))
+        else:
+            scores = estimator.predict(X)
+        return self.metric(y, scores, qid=qid, query_weight=query_weight, **self.options)
+
+
+class MeanAveragePrecisionScorer(QueryScorer):
+    """Scores a fitted estimator by the measure that ``APSVC.score`` gives.
+
+    For a classifier the relevant class is the second of its `classes_`; with more classes, or for a
+    multilabel indicator, the mean is over those that occur. Other estimators are scored by
+    the values that they predict, with 1 for relevant rows.
+    """
+
+    def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
+        """Mean average precision of the estimator on X and y."""
+        if not is_classifier(estimator):
+            scores = estimator.predict(X)
+            return mean_average_precision(y, scores, qid=qid, query_weight=query_weight)
+        scores = _class_scores(estimator, X)
+        if isinstance(scores, list):  # of probabilities, with an array for each label
+            scores = _second_columns(scores, estimator.classes_)
+            kind, classes = "multilabel", np.arange(scores.shape[1])
+        elif type_of_target(y, input_name="y") == "multilabel-indicator":
+            kind, classes = "multilabel", np.arange(1 if scores.ndim == 1 else scores.shape[1])
+        else:
+            classes = np.asarray(estimator.classes_)
+            kind = "binary" if classes.size == 2 else "multiclass"
+            if kind == "binary":
+                scores = _of_second_class(scores)
+            if kind == "multiclass" and _scores_pairs(estimator, scores, classes):
+                raise ValueError(
+                    f"decision_function of {type(estimator).__name__} has a column for each pair "
+                    "of classes, but scores for each class are needed. Set "
+                    "decision_function_shape='ovr'."
+                )
+        indicator = true_indicator(y, kind, classes)
+        check_consistent_length(scores, indicator)
+        codes, n_queries, weight = read_queries(qid, query_weight, len(scores))
+        return mean_over_classes(indicator, scores, codes, n_queries, query_weight=weight)
+
+
+def _name(metric) -> str:
+    return getattr(metric, "__name__", repr(metric))
+
+
+def _class_scores(estimator, X):
+    """Values of the decision function, or else probabilities."""
+    method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
+    return getattr(estimator, method)(X)
+
+
+def _of_second_class(scores) -> np.ndarray:
+    """Scores of the second of two classes; probabilities have a column for each."""
+    return scores[:, 1] if scores.ndim == 2 else scores
+
+
+def _scores_pairs(estimator, scores, classes) -> bool:
+    """Whether columns stand for pairs of classes; three classes have three pairs, too."""
+    return scores.shape[1] != classes.size or any(
+        name.endswith("decision_function_shape") and value == "ovo"
+        for name, value in estimator.get_params(deep=True).items()
+    )
+
+
+def _second_columns(probabilities: list, classes) -> np.ndarray:
+    """Of each label's probabilities those of having it, a column for each label.
+
+    A label that no row, or every row, had in training has one column, for the class it was.
+    """
+    columns = [
+        p[:, 1] if p.shape[1] == 2 else p[:, 0] * np.asarray(known)[0]
+        for p, known in zip(probabilities, classes, strict=True)
+    ]
+    return np.column_stack(columns)
+
+
+mean_average_precision_scorer = MeanAveragePrecisionScorer()
+mean_ndcg_scorer = make_ranking_scorer(mean_ndcg)
+mean_reciprocal_rank_scorer = make_ranking_scorer(mean_reciprocal_rank)
+mean_precision_at_k_scorer = make_ranking_scorer(mean_precision_at_k, k=10)
