@@ -85,8 +85,8 @@ def find_rankable(labels: Labels, groups: Groups, weight: np.ndarray | None) -> 
         weighty = "" if counted.all() else " of positive weight"
         raise ValueError(
             f"None of the {np.count_nonzero(counted)} queries{weighty} has both relevant and "
-            f"irrelevant rows{classes}, so there is nothing to rank. Check y and qid: rows to be ranked against "
-            "each other have the same qid."
+            f"irrelevant rows{classes}, so there is nothing to rank. Check y and qid: rows to be "
+            "ranked against each other have the same qid."
         )
     if labels.kind == "binary":
         n_skipped = np.count_nonzero(counted) - np.count_nonzero(both)

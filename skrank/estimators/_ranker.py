@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._groups import Groups, weight_of_each_query
 from skrank._operators import as_operator
@@ -18,6 +19,8 @@ from skrank.solvers._qp import make_qp
 
 class Ranker(StructuredSVM, BaseEstimator):
     """A linear score for each row, trained for a loss of the rankings that it makes."""
+
+    coef_: np.ndarray
 
     # Requested by default, so that pipelines and searches with metadata routing pass queries on.
     __metadata_request__fit = {"qid": True, "query_weight": True}
@@ -67,9 +70,9 @@ class Ranker(StructuredSVM, BaseEstimator):
         )
         groups = Groups.from_qid(qid, X.shape[0])
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
-        lowest = y.min()
-        _check_rankable(y, groups)
+        lowest = _check_numbers(y).min()
         relevance = y if _is_graded(loss) else y > lowest
+        _check_rankable(relevance, groups, weight)
         arguments = (relevance, groups) if query_weight is None else (relevance, groups, weight)
         objective = loss.bind(*arguments)
         operator = as_operator(X)
@@ -155,9 +158,9 @@ class Ranker(StructuredSVM, BaseEstimator):
                 "score does not know the loss of a ranking. Add it, or use a metric of "
                 "skrank.metrics with predict."
             )
-        y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y").reshape(-1)
-        if y.size != scores.size:
-            raise ValueError(f"X has {scores.size} rows, but y has {y.size} entries.")
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        _check_numbers(y)
+        check_consistent_length(scores, y)
         if qid is None:
             self._warn_of_lost_queries()
         groups = Groups.from_qid(qid, scores.size)
@@ -178,29 +181,41 @@ def _is_graded(loss) -> bool:
     return getattr(loss, "graded", False)
 
 
-def _check_rankable(y: np.ndarray, groups: Groups) -> None:
+def _check_numbers(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind not in "buif":
+        raise ValueError(
+            f"y has dtype {y.dtype}, but relevance is given by numbers, higher for more relevant "
+            "rows. Compare labels with the relevant one, for example y == 'spam'."
+        )
+    return y
+
+
+def _check_rankable(relevance: np.ndarray, groups: Groups, weight: np.ndarray) -> None:
     """Count the queries in which all rows are alike; warn of them, or raise if they are all."""
-    ordered = y[groups.rows]
+    ordered = relevance[groups.rows]
     starts = groups.pointers[:-1]
     highest = np.maximum.reduceat(ordered, starts)
-    same = highest == np.minimum.reduceat(ordered, starts)
-    n_same, n_queries = int(np.count_nonzero(same)), groups.n_groups
-    if n_queries == 1 and n_same:
+    counted = weight > 0.0
+    same = counted & (highest == np.minimum.reduceat(ordered, starts))
+    n_same, n_queries = int(np.count_nonzero(same)), int(np.count_nonzero(counted))
+    if groups.n_groups == 1 and n_same:
         raise ValueError(
-            f"y is {y[0]:g} in all {y.size} rows, so there is nothing to rank: rows of at least "
-            "two relevances are needed. Check how y was made or split; a search over folds of one "
-            "list needs stratified ones, cv=StratifiedKFold()."
+            f"All {relevance.size} rows are of the same relevance, so there is nothing to rank. "
+            "Check how y was made or split; a search over folds of one list needs stratified "
+            "ones, cv=StratifiedKFold()."
         )
     if n_same == n_queries:
+        weighty = "" if counted.all() else " of positive weight"
         raise ValueError(
-            f"None of the {n_queries} queries has rows of different relevance, so there is nothing "
-            "to rank. Check y and qid: rows to be ranked against each other have the same qid."
+            f"None of the {n_queries} queries{weighty} has rows of different relevance, so there is "
+            "nothing to rank. Check y and qid: rows to be ranked against each other have the "
+            "same qid."
         )
     if n_same:
-        n_irrelevant = int(np.count_nonzero(same & (highest == y.min())))
+        n_irrelevant = int(np.count_nonzero(same & (highest == relevance.min())))
         warnings.warn(
-            f"{n_same} of {n_queries} queries have rows of one relevance only ({n_irrelevant} "
-            "without a relevant row). They have nothing to rank and are left out.",
+            f"{n_same} of {n_queries} queries have rows of one relevance only ({n_irrelevant} of "
+            "them without a relevant row). They have nothing to rank and are left out.",
             UserWarning,
             stacklevel=3,
         )

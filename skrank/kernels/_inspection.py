@@ -94,7 +94,7 @@ def expected_cost(loss, pos, neg):
 
 @jit
 def mean_over_block(loss, i, n, p, q, u):
-    """The mean cost of the i-th positive, the u-th of a tied block that starts below n negatives."""
+    """The mean cost of the i-th positive, the u-th of a tied block with n negatives above."""
     start = (u * q) // (p + 1)
     mass = 1.0
     mean = cost(loss, i, n + start)

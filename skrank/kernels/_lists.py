@@ -45,7 +45,7 @@ def gather(loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, abo
 def interleave(
     loss, pos, order, pos_rows, neg, values, neg_rows, margin, scale, weight, above, gradient
 ):
-    """``gather`` with the counts found first, given the candidates by row and in ascending order."""
+    """``gather`` after a search for the counts, given candidates by row and in ascending order."""
     count_above(loss, pos, neg, margin, above)
     return gather(loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient)
 

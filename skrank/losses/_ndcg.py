@@ -80,8 +80,8 @@ class NDCG(BaseEstimator):
         - "dynamic" is a dynamic programme in O(N log N + P N), which needs P N bits of memory; with
           a cut-off k in O(N log N + P k).
 
-        All but "dynamic" need a convex discount, such as that by the logarithm. With one that is not
-        convex, which includes any cut-off above 1, "auto" is "dynamic" and the others are an error.
+        All but "dynamic" need a convex discount, such as that by the logarithm. With one that is
+        not convex, such as any cut-off above 1, "auto" is "dynamic" and the others are an error.
 
     References
     ----------

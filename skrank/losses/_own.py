@@ -122,8 +122,8 @@ class QSLoss(OwnLoss):
 
     Notes
     -----
-    The loss itself is a sum of up to ``n_pos * n_neg`` increments. Running sums are stored when
-    the loss is bound, which takes as many evaluations, so that an evaluation of the bound needs few.
+    The loss itself is a sum of up to ``n_pos * n_neg`` increments. When it is bound to data all of
+    them are evaluated, and running sums are stored so that later on a few suffice.
 
     References
     ----------
@@ -201,8 +201,8 @@ class PositionLoss(OwnLoss):
     ----------
     cost : callable
         Function of two integers, ``cost(i, j)``, or of four, ``cost(i, j, n_pos, n_neg)``, with i
-        in 1..n_pos and j in 0..n_neg, compiled by numba: a plain function of numbers, or one that is
-        compiled already. Numbers that it takes from outside are those of its first use.
+        in 1..n_pos and j in 0..n_neg, compiled by numba: a plain function of numbers, or one that
+        is compiled already. Numbers that it takes from outside are those of its first use.
     algorithm : {"auto", "quicksort", "greedy", "dynamic"}, default="auto"
         How the most violating ranking is found; see :class:`AveragePrecision`. "quicksort" and
         "greedy" are an error where costs are not concave.
@@ -330,9 +330,15 @@ def _shapes(n_pos: np.ndarray, n_neg: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _inspect(loss, positives, shift, sums) -> _inspection.Findings:
-    kinds = (np.float64, np.int64) * 3
+    number, place = np.zeros(positives.size), np.zeros(positives.size, np.int64)
     found = _inspection.Findings(
-        *(np.zeros(positives.size, kind) for kind in kinds), np.zeros(positives.size, np.int64)
+        rise=number.copy(),
+        rise_at=place.copy(),
+        least=number.copy(),
+        least_at=place.copy(),
+        size=number.copy(),
+        size_at=place.copy(),
+        reach=place.copy(),
     )
     _inspection.inspect(loss, positives, shift, sums, found)
     return found
@@ -350,7 +356,7 @@ def _check_steps(found, positives, call: str, p: int, n: int) -> None:
     if found.least[lowest] < -ROUNDING_OF_SUMS * found.size.max():
         i, j = positives[lowest], found.least_at[lowest]
         raise ValueError(
-            f"With {j} negatives above the positive number {i} the loss is lower than with none, by "
+            f"With {j} negatives above positive number {i} the loss is lower than with none, by "
             f"{-found.least[lowest]:.6g} (n_pos={p}, n_neg={n}). The ranking with all positives "
             "first must have the lowest loss: increments and costs say what rankings lose."
         )
