@@ -76,3 +76,50 @@ def average_ties(y, scores, gradient) -> np.ndarray:
         tied = (scores == scores[row]) & (y == y[row])
         shared[row] = gradient[tied].mean()
     return shared
+
+
+def position_loss(cost):
+    """A sum of costs over the positives, given how many negatives stand above each."""
+
+    def loss(relevant) -> float:
+        relevant = np.asarray(relevant)
+        n_pos, n_neg = int(relevant.sum()), int((~relevant).sum())
+        above = np.cumsum(~relevant)[relevant]
+        return sum(cost(i, int(j), n_pos, n_neg) for i, j in enumerate(above, start=1))
+
+    return loss
+
+
+def excess_loss(cost):
+    """How much a sum of costs is above that of the best ranking."""
+    return position_loss(lambda i, j, p, n: cost(i, j, p, n) - cost(i, 0, p, n))
+
+
+def ndcg_loss(grades, gain, discount) -> float:
+    """One minus the normalised discounted gain of a ranking, given as grades from the top down."""
+    places = range(1, len(grades) + 1)
+    attained = sum(gain(grade) * discount(place) for grade, place in zip(grades, places))
+    ideal = sum(gain(grade) * discount(place) for grade, place in zip(sorted(grades)[::-1], places))
+    return 1.0 - attained / ideal
+
+
+def graded_parts(grades, gain, discount):
+    """Weights and binary labels, one for each grade above zero, that make up graded relevance."""
+    levels = sorted({0.0, *grades.tolist()})
+    parts = []
+    for lower, level in zip(levels, levels[1:]):
+        y = grades >= level
+        ideal = sum(discount(place) for place in range(1, y.sum() + 1))
+        parts.append(((gain(level) - gain(lower)) * ideal, y))
+    total = sum(weight for weight, _ in parts)
+    return [(weight / total, y) for weight, y in parts]
+
+
+def mean_over_ties(loss, labels, scores) -> float:
+    """The mean loss over all rankings by descending score."""
+    losses = [
+        loss(labels[list(ranking)])
+        for ranking in permutations(range(len(labels)))
+        if np.all(np.diff(scores[list(ranking)]) <= 0.0)
+    ]
+    return float(np.mean(losses))
