@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
@@ -97,17 +97,18 @@ def excess_loss(cost):
 
 def ndcg_loss(grades, gain, discount) -> float:
     """One minus the normalised discounted gain of a ranking, given as grades from the top down."""
-    places = range(1, len(grades) + 1)
-    attained = sum(gain(grade) * discount(place) for grade, place in zip(grades, places))
-    ideal = sum(gain(grade) * discount(place) for grade, place in zip(sorted(grades)[::-1], places))
-    return 1.0 - attained / ideal
+
+    def discounted(ranking):
+        return sum(gain(grade) * discount(place) for place, grade in enumerate(ranking, start=1))
+
+    return 1.0 - discounted(grades) / discounted(sorted(grades, reverse=True))
 
 
 def graded_parts(grades, gain, discount):
     """Weights and binary labels, one for each grade above zero, that make up graded relevance."""
     levels = sorted({0.0, *grades.tolist()})
     parts = []
-    for lower, level in zip(levels, levels[1:]):
+    for lower, level in pairwise(levels):
         y = grades >= level
         ideal = sum(discount(place) for place in range(1, y.sum() + 1))
         parts.append(((gain(level) - gain(lower)) * ideal, y))
