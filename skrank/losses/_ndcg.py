@@ -24,6 +24,8 @@ from skrank.metrics import log2_discount, ndcg_per_query
 
 # Second differences that rounding may push below zero, in units of the first discount.
 ROUNDING = 1e-15
+# More rows than this, each as often as its list has grades, would take minutes an evaluation.
+MAX_VISITS = 10**9
 
 
 @compile_function
@@ -155,6 +157,13 @@ class NDCG(BaseEstimator):
             gain=partial(apply_gain, gain=self.gain),
             ideal=sums.__getitem__,
         )
+        n_visits = int((lists.end - lists.start).sum())
+        if n_visits > MAX_VISITS:
+            raise ValueError(
+                f"y has {np.unique(y).size} different grades in lists of up to {longest} rows. A "
+                f"list is gone through once for each of its grades, so that one evaluation would "
+                f"look at {n_visits:.1g} rows. Round y to fewer grades."
+            )
         reach = -1 if _is_convex(table[1:]) else int(np.flatnonzero(np.diff(table)).max())
         if reach >= 0:
             why = f", whose discount {'with a cut-off ' if self.k else ''}is not convex"
