@@ -455,10 +455,8 @@ class TestOwnLosses:
         assert QSLoss(numba.njit(ap_increment)).bind(y, groups)(scores)[0] == expected
 
     def test_compiled_once(self):
-        PositionLoss(ap_cost).check()
-        functions = _own._compiled[ap_cost]
-        clone(PositionLoss(ap_cost)).check()
-        assert _own._compiled[ap_cost] is functions
+        functions = PositionLoss(ap_cost)._functions()
+        assert clone(PositionLoss(ap_cost))._functions() is functions
 
     @pytest.mark.parametrize("name", OWN)
     def test_clone_and_pickle(self, name):
@@ -484,8 +482,9 @@ class TestOwnLosses:
 
     def test_lists_without_a_relevant_row(self):
         y, qid = np.array([False, False, True, True]), [0, 0, 1, 1]
-        losses = ReciprocalRank().loss_of_each_list(y, np.zeros(4), Groups.from_qid(qid, 4))
-        assert_array_equal(losses, [np.nan, 0.0])
+        for loss in (ReciprocalRank(), QSLoss(ap_increment), AveragePrecision(), NDCG()):
+            losses = loss.loss_of_each_list(y, np.zeros(4), Groups.from_qid(qid, 4))
+            assert_array_equal(losses, [np.nan, 0.0])
 
 
 @pytest.mark.parametrize("reach", [0, 1, 3, 10, 60, 1000])

@@ -207,8 +207,8 @@ def _check_rankable(relevance: np.ndarray, groups: Groups, weight: np.ndarray) -
     if n_same == n_queries:
         weighty = "" if counted.all() else " of positive weight"
         raise ValueError(
-            f"None of the {n_queries} queries{weighty} has rows of different relevance, so there is "
-            "nothing to rank. Check y and qid: rows to be ranked against each other have the "
+            f"None of the {n_queries} queries{weighty} has rows of different relevance, so there "
+            "is nothing to rank. Check y and qid: rows to be ranked against each other have the "
             "same qid."
         )
     if n_same:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
@@ -33,8 +33,6 @@ MAX_SUMS = 2**22
 # What counts as rounding of a step and of a sum of steps, relative to the largest step.
 ROUNDING = 1e-12
 ROUNDING_OF_SUMS = 1e-9
-
-_compiled: WeakKeyDictionary[Callable, dict[str, Any]] = WeakKeyDictionary()
 
 
 class OwnLoss(BaseEstimator):
@@ -164,7 +162,7 @@ class QSLoss(OwnLoss):
             table[0] = shift
             loss = (functions["step"].address, 0, 0, p, n)
             positives = np.arange(1, p + 1)
-            found = _inspect(loss, positives, shift, table[1:].reshape(p, -1))
+            found = _inspect(loss, positives, shift, table[1:].reshape(p, (n >> shift) + 1))
             _check_steps(found, positives, "increment(j={j}, i={i}, n_pos={p}, n_neg={n})", p, n)
             rise = _largest_rise(found, positives)
             if rise is not None:
@@ -268,23 +266,24 @@ def compile_own(
         raise TypeError(
             f"{name} is of type {type(function).__name__}, but a function of numbers was expected."
         )
-    if function not in _compiled:
-        python = getattr(function, "py_func", function)
-        n_arguments = len(inspect.signature(python).parameters)
-        if n_arguments not in arities:
-            expected = " or ".join(map(str, arities))
-            raise TypeError(f"{name} takes {n_arguments} arguments, but must take {expected}.")
-        try:
-            # a division by zero gives inf or nan, which is found and reported
-            inner = numba.njit(error_model="numpy")(python)
-            _compiled[function] = derive(inner, n_arguments)
-        except NumbaError as error:
-            raise ValueError(
-                f"numba could not compile {name}: {error}\nIt must be a function of whole numbers "
-                "that gives a number, made of arithmetic, comparisons and functions of math or "
-                "NumPy."
-            ) from error
-    return _compiled[function]
+    python = getattr(function, "py_func", function)
+    n_arguments = len(inspect.signature(python).parameters)
+    if n_arguments not in arities:
+        expected = " or ".join(map(str, arities))
+        raise TypeError(f"{name} takes {n_arguments} arguments, but must take {expected}.")
+    try:
+        return _compile(python, n_arguments, derive)
+    except NumbaError as error:
+        raise ValueError(
+            f"numba could not compile {name}: {error}\nIt must be a function of whole numbers "
+            "that gives a number, made of arithmetic, comparisons and functions of math or NumPy."
+        ) from error
+
+
+@lru_cache(maxsize=64)
+def _compile(python: Callable, n_arguments: int, derive: Callable) -> dict[str, Any]:
+    # a division by zero gives inf or nan, which is found and reported
+    return derive(numba.njit(error_model="numpy")(python), n_arguments)
 
 
 def _from_increment(inner, n_arguments: int) -> dict[str, Any]:
