@@ -102,7 +102,7 @@ def find_rankable(labels: Labels, groups: Groups, weight: np.ndarray | None) -> 
         warnings.warn(
             f"y has {labels.classes.size} numbers as labels, and there are queries: each label is "
             "ranked against the others by a model of its own. If they are grades of relevance, "
-            "fit y >= grade for one model; if they are classes, strings avoid this warning.",
+            "use NDCGSVC, or fit y >= grade; if they are classes, strings avoid this warning.",
             UserWarning,
             stacklevel=3,
         )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
 from skrank.kernels._interleaving import compile_function
-from skrank.losses._arguments import check_binary, check_list_weight
-from skrank.losses._lists import binary_lists
-from skrank.losses._objective import CompiledLoss, InterleavingObjective, check_algorithm
+from skrank.losses._arguments import check_binary
+from skrank.losses._binary import BinaryLoss
+from skrank.losses._objective import CompiledLoss, check_algorithm
 from skrank.metrics import average_precision_per_query
 
 
@@ -25,7 +24,7 @@ def cost(n, i, n_pos, n_neg, table):
     return n / float(i + n)
 
 
-class AveragePrecision(BaseEstimator):
+class AveragePrecision(BinaryLoss):
     """One minus the average precision of each list, and its structured hinge bound.
 
     The bound of a list is the maximum, over all rankings R of its rows, of
@@ -72,8 +71,6 @@ class AveragePrecision(BaseEstimator):
     array([-1. ,  0.5,  0.5])
     """
 
-    graded = False
-
     def __init__(self, algorithm="auto"):
         self.algorithm = algorithm
 
@@ -81,33 +78,8 @@ class AveragePrecision(BaseEstimator):
         """Raise an error unless the algorithm is known."""
         check_algorithm(self.algorithm)
 
-    def bind(
-        self,
-        y: np.ndarray,
-        groups: Groups | None = None,
-        list_weight: np.ndarray | None = None,
-    ) -> InterleavingObjective:
-        """The bound as a function of scores.
-
-        Parameters
-        ----------
-        y : array of bool, shape (n,)
-            True for relevant rows.
-        groups : Groups, optional
-            The lists; they may leave out rows. The default is one list of all rows.
-        list_weight : array of float, shape (n_groups,), optional
-            Weights of the lists in the mean.
-
-        Returns
-        -------
-        objective : InterleavingObjective
-            ``objective(scores)`` is the pair of the value and a subgradient, of shape (n,).
-        """
-        self.check()
-        y, groups = check_binary(y, groups)
-        lists = binary_lists(y, groups, check_list_weight(list_weight, groups))
-        loss = CompiledLoss(step=step, cost=cost, unit=lists.n_pos.astype(np.float64))
-        return InterleavingObjective(lists, loss, self.algorithm)
+    def _compiled(self, n_pos: np.ndarray, n_neg: np.ndarray) -> CompiledLoss:
+        return CompiledLoss(step=step, cost=cost, unit=n_pos.astype(np.float64))
 
     def loss_of_each_list(self, y: np.ndarray, scores: np.ndarray, groups: Groups) -> np.ndarray:
         """The loss of the ranking by score; nan without a relevant row.

@@ -10,18 +10,16 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.errors import NumbaError
-from sklearn.base import BaseEstimator
 
 from skrank._groups import Groups
 from skrank.kernels import _inspection
 from skrank.kernels._interleaving import compile_function
-from skrank.losses._arguments import check_binary, check_list_weight
-from skrank.losses._lists import binary_lists, whole_lists
+from skrank.losses._binary import BinaryLoss
+from skrank.losses._lists import whole_lists
 from skrank.losses._objective import (
     ANY_ALGORITHMS,
     QS_ALGORITHMS,
     CompiledLoss,
-    InterleavingObjective,
     check_algorithm,
 )
 
@@ -35,39 +33,8 @@ ROUNDING = 1e-12
 ROUNDING_OF_SUMS = 1e-9
 
 
-class OwnLoss(BaseEstimator):
+class OwnLoss(BinaryLoss):
     """What the two kinds of losses of one's own have in common."""
-
-    graded = False
-    algorithm: str
-
-    def bind(
-        self,
-        y: np.ndarray,
-        groups: Groups | None = None,
-        list_weight: np.ndarray | None = None,
-    ) -> InterleavingObjective:
-        """The bound as a function of scores.
-
-        Parameters
-        ----------
-        y : array of bool, shape (n,)
-            True for relevant rows.
-        groups : Groups, optional
-            The lists; they may leave out rows. The default is one list of all rows.
-        list_weight : array of float, shape (n_groups,), optional
-            Weights of the lists in the mean.
-
-        Returns
-        -------
-        objective : InterleavingObjective
-            ``objective(scores)`` is the pair of the value and a subgradient, of shape (n,).
-        """
-        self.check()
-        y, groups = check_binary(y, groups)
-        lists = binary_lists(y, groups, check_list_weight(list_weight, groups))
-        loss = self._look_at(lists.n_pos, lists.n_neg)
-        return InterleavingObjective(lists, loss, self.algorithm)
 
     def loss_of_each_list(self, y: np.ndarray, scores: np.ndarray, groups: Groups) -> np.ndarray:
         """The loss of the ranking by score, the mean over the orders of tied rows.
@@ -76,7 +43,7 @@ class OwnLoss(BaseEstimator):
         """
         self.check()
         rows, start, middle, end = whole_lists(y, groups)
-        loss = self._look_at(middle - start, end - middle, whole=True)
+        loss = self._compiled(middle - start, end - middle, whole=True)
         losses = np.empty(start.size)
         compiled = (loss.step.address, loss.cost.address)
         _inspection.expected_costs(compiled, loss.tables, scores, rows, start, middle, end, losses)
@@ -91,8 +58,10 @@ class OwnLoss(BaseEstimator):
         """The compiled functions by name."""
         raise NotImplementedError
 
-    def _look_at(self, n_pos: np.ndarray, n_neg: np.ndarray, *, whole: bool = False):
-        """The compiled loss for lists of these sizes, after a look at all its values.
+    def _compiled(
+        self, n_pos: np.ndarray, n_neg: np.ndarray, *, whole: bool = False
+    ) -> CompiledLoss:
+        """The loss of lists of these sizes, after a look at all its values.
 
         ``whole`` asks for the costs as they are, not for how much they are above the lowest.
         """
@@ -150,7 +119,7 @@ class QSLoss(OwnLoss):
     def _functions(self) -> dict[str, Any]:
         return compile_own(self.increment, "increment", (4,), _from_increment)
 
-    def _look_at(self, n_pos, n_neg, *, whole=False):
+    def _compiled(self, n_pos, n_neg, *, whole=False):
         functions = self._functions()
         stored = {}
         for p, n in _shapes(n_pos, n_neg):
@@ -234,7 +203,7 @@ class PositionLoss(OwnLoss):
     def _functions(self) -> dict[str, Any]:
         return compile_own(self.cost, "cost", (2, 4), _from_cost)
 
-    def _look_at(self, n_pos, n_neg, *, whole=False):
+    def _compiled(self, n_pos, n_neg, *, whole=False):
         functions = self._functions()
         reach = -1
         for p, n in _shapes(n_pos, n_neg):
