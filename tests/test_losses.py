@@ -1,6 +1,7 @@
 """NDCG and losses of one's own against enumeration; what is checked of them and what is refused."""
 
 import pickle
+from functools import partial
 from itertools import permutations
 
 import numba
@@ -437,6 +438,8 @@ class TestOwnLosses:
             (PositionLoss(lambda i: 1.0), TypeError, "takes 1 arguments, but must take 2 or 4"),
             (QSLoss("ap"), TypeError, "increment is of type str"),
             (PositionLoss(None), TypeError, "cost is of type NoneType"),
+            (PositionLoss(partial(jagged_cost, 1)), TypeError, "cost is of type partial"),
+            (PositionLoss(lambda i, j: np.bogus(i)), ValueError, "could not compile cost"),
             (PositionLoss(lambda i, j: "a"), ValueError, "numba could not compile cost"),
             (QSLoss(lambda j, i, p, n: open("x")), ValueError, "could not compile increment"),
             (QSLoss(ap_increment, algorithm="select"), ValueError, "does not serve this loss"),

@@ -231,18 +231,19 @@ def compile_own(
     function: Callable, name: str, arities: tuple[int, ...], derive: Callable
 ) -> dict[str, Any]:
     """What kernels need of a user's function, compiled at its first use."""
-    if not callable(function):
-        raise TypeError(
-            f"{name} is of type {type(function).__name__}, but a function of numbers was expected."
-        )
     python = getattr(function, "py_func", function)
+    if not inspect.isfunction(python):
+        raise TypeError(
+            f"{name} is of type {type(function).__name__}, but a function of numbers was expected, "
+            "written with def or lambda. What it needs besides, it may take from around it."
+        )
     n_arguments = len(inspect.signature(python).parameters)
     if n_arguments not in arities:
         expected = " or ".join(map(str, arities))
         raise TypeError(f"{name} takes {n_arguments} arguments, but must take {expected}.")
     try:
         return _compile(python, n_arguments, derive)
-    except NumbaError as error:
+    except (NumbaError, AttributeError) as error:
         raise ValueError(
             f"numba could not compile {name}: {error}\nIt must be a function of whole numbers "
             "that gives a number, made of arithmetic, comparisons and functions of math or NumPy."
