@@ -66,7 +66,8 @@ def test_version_is_the_same_everywhere():
 
 def test_runtime_dependencies():
     names = {re.match(r"[\w-]+", line)[0] for line in PYPROJECT["project"]["dependencies"]}
-    assert names == {"scikit-learn", "numpy", "scipy", "cvxpy", "joblib", "numba", "tqdm"}
+    required = "scikit-learn numpy scipy cvxpy joblib numba threadpoolctl tqdm"
+    assert names == set(required.split())
     assert {"plot", "dask", "test", "docs", "dev"} <= set(
         PYPROJECT["project"]["optional-dependencies"]
     )

@@ -127,7 +127,12 @@ class InterleavingObjective:
         self._values = np.empty(longest)
         self._chosen = np.empty(longest, np.int64)
         n_short_rows = (lists.end - lists.start)[:first_long].sum()
-        self._parallel = self._n_short > 1 and n_short_rows >= PARALLEL_ROWS
+        self._many_rows = self._n_short > 1 and n_short_rows >= PARALLEL_ROWS
+
+    @property
+    def parallel(self) -> bool:
+        """Whether evaluations use several threads."""
+        return self._many_rows and not FORKED and numba.get_num_threads() > 1
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``."""
@@ -146,9 +151,8 @@ class InterleavingObjective:
 
     def _solve_short(self, scores, gradient, value, active) -> None:
         arguments = (self._compiled, self._reach, self._lists, scores, gradient, value, active)
-        n_threads = 1 if FORKED or not self._parallel else numba.get_num_threads()
-        if n_threads > 1:
-            n_parts = min(PARTS_A_THREAD * n_threads, self._n_short)
+        if self.parallel:
+            n_parts = min(PARTS_A_THREAD * numba.get_num_threads(), self._n_short)
             with PARALLEL_LOCK:
                 _lists.all_queries(n_parts, self._n_short, *arguments)
         else:

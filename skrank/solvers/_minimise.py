@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from skrank._operators import RowOperator
@@ -23,6 +24,8 @@ WIDE = 200
 PATIENCE = 300
 CHECK_EVERY = 25
 MAX_LENGTH = 20_000
+# With so many numbers in X, more threads for the products with it gain less than they cost.
+SHORT_PASS = 10_000_000
 
 
 # The share of what can be gained over zero weights that may stay open, the part of what the first
@@ -108,49 +111,63 @@ def minimise(
     Rows with ``signs`` of +1 or -1 are kept at a margin of 1, which ``start`` must respect.
     ``stop`` is asked after each iteration whether to end here.
     """
-    history = History()
-    n, d = operator.shape
-    may_switch = d >= WIDE and n + d <= MAX_LENGTH and signs is None
-    planes = _begin(objective, operator, C, qp_solver, history, start, signs, may_switch)
-    solver: CuttingPlanes | SubspacePlanes = planes
-    aim = Aim(tol, planes.at_zero)
-    status, reason = "max_iter", ""
-    n_iter = 0
-    bar = tqdm(desc=description, disable=verbose < 1, unit="it")
-    try:
-        while n_iter < max_iter:
-            solver.step(aim.gap(solver))
-            n_iter += 1
-            reached = aim.reached(solver)
-            if reached:
+    with _threads_of_blas(objective, operator):
+        history = History()
+        n, d = operator.shape
+        may_switch = d >= WIDE and n + d <= MAX_LENGTH and signs is None
+        planes = _begin(objective, operator, C, qp_solver, history, start, signs, may_switch)
+        solver: CuttingPlanes | SubspacePlanes = planes
+        aim = Aim(tol, planes.at_zero)
+        status, reason = "max_iter", ""
+        n_iter = 0
+        bar = tqdm(desc=description, disable=verbose < 1, unit="it")
+        try:
+            while n_iter < max_iter:
+                solver.step(aim.gap(solver))
+                n_iter += 1
+                reached = aim.reached(solver)
+                if reached:
+                    solver.finish(tol)
+                history.record(solver.primal, solver.dual, solver.planes.size)
+                gap = relative_gap(solver.primal, solver.dual)
+                bar.set_postfix(objective=f"{solver.primal:.6g}", gap=f"{gap:.2g}", refresh=False)
+                bar.update()
+                if reached and gap <= tol:
+                    break
+                if stop():
+                    raise KeyboardInterrupt
+                if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
+                    may_switch = False
+                    qps = make_qp(qp_solver), make_qp(qp_solver)
+                    solver = SubspacePlanes(planes, qps)
+            else:
                 solver.finish(tol)
-            history.record(solver.primal, solver.dual, solver.planes.size)
-            gap = relative_gap(solver.primal, solver.dual)
-            bar.set_postfix(objective=f"{solver.primal:.6g}", gap=f"{gap:.2g}", refresh=False)
-            bar.update()
-            if reached and gap <= tol:
-                break
-            if stop():
-                raise KeyboardInterrupt
-            if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
-                may_switch = False
-                qps = make_qp(qp_solver), make_qp(qp_solver)
-                solver = SubspacePlanes(planes, qps)
-        else:
-            solver.finish(tol)
-    except KeyboardInterrupt:
-        status = "interrupted"
-    except FAILURES as error:
-        status, reason = "failed", str(error) or type(error).__name__
-    if status in ("interrupted", "failed"):
-        with suppress(*FAILURES):
-            solver.finish(tol)
-    bar.close()
-    gap = relative_gap(solver.primal, solver.dual)
-    if gap <= tol:
-        status, reason = "converged", ""
-    dual = min(solver.dual, solver.primal)
-    return Solution(solver.w, solver.primal, dual, gap, status, n_iter, history.as_dict(), reason)
+        except KeyboardInterrupt:
+            status = "interrupted"
+        except FAILURES as error:
+            status, reason = "failed", str(error) or type(error).__name__
+        if status in ("interrupted", "failed"):
+            with suppress(*FAILURES):
+                solver.finish(tol)
+        bar.close()
+        gap = relative_gap(solver.primal, solver.dual)
+        if gap <= tol:
+            status, reason = "converged", ""
+        dual = min(solver.dual, solver.primal)
+        return Solution(
+            solver.w, solver.primal, dual, gap, status, n_iter, history.as_dict(), reason
+        )
+
+
+def _threads_of_blas(objective: Objective, operator: RowOperator) -> AbstractContextManager:
+    """One thread for BLAS where the objective has threads of its own and passes are short.
+
+    Threads of both kinds wait for work actively, and would keep the cores from each other.
+    """
+    n, d = operator.shape
+    if getattr(objective, "parallel", False) and n * d <= SHORT_PASS:
+        return threadpool_limits(1, user_api="blas")
+    return nullcontext()
 
 
 def _begin(
