@@ -180,6 +180,16 @@ def test_score_of_the_roc_area(graded):
     assert model.score(X, y > 0) == pytest.approx(roc_auc_score(y > 0, model.predict(X)))
 
 
+def test_roc_area_of_queries_without_an_irrelevant_row(graded):
+    X, y, qid = graded
+    y = (y > 0) | (qid == 0)
+    with pytest.warns(UserWarning, match=r"1 of 30 queries.*\(0 of them without"):
+        model = RankSVC().fit(X, y, qid=qid)
+    with pytest.warns(UndefinedMetricWarning, match="1 of 30 queries.*or no irrelevant one"):
+        score = model.score(X, y, qid=qid)
+    assert score == model.score(X[qid > 0], y[qid > 0], qid=qid[qid > 0])
+
+
 def test_binary_relevance_on_one_list():
     X, y = load_breast_cancer(return_X_y=True)
     model = make_pipeline(StandardScaler(), NDCGSVC())
@@ -448,6 +458,8 @@ class TestLosses:
         assert_allclose(model.coef_, RankSVC().fit(X, y > 0, qid=qid).coef_)
         with pytest.raises(TypeError, match="no method loss_of_each_list"):
             model.score(X, y > 0, qid=qid)
+        with pytest.raises(TypeError, match=r"bind of Bound does not take it.*third parameter"):
+            model.fit(X, y > 0, qid=qid, query_weight=np.ones(600))
 
     @pytest.mark.parametrize(
         ("loss", "error", "message"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
@@ -73,8 +74,7 @@ class Ranker(StructuredSVM, BaseEstimator):
         lowest = _check_numbers(y).min()
         relevance = y if _is_graded(loss) else y > lowest
         _check_rankable(relevance, groups, weight)
-        arguments = (relevance, groups) if query_weight is None else (relevance, groups, weight)
-        objective = loss.bind(*arguments)
+        objective = _bind(loss, relevance, groups, None if query_weight is None else weight)
         operator = as_operator(X)
         start = self.coef_ if warm else None
 
@@ -167,7 +167,11 @@ class Ranker(StructuredSVM, BaseEstimator):
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
         relevance = y if _is_graded(loss) else y > self._lowest
         losses = loss.loss_of_each_list(relevance, scores, groups)
-        return mean_over_queries(1.0 - losses, weight, "The score")
+        why = (
+            "there is no relevant row, or no irrelevant one to compare it with; folds that have "
+            "both are made by GroupKFold, of whole queries, and by StratifiedKFold, of one list"
+        )
+        return mean_over_queries(1.0 - losses, weight, "The score", why)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -179,6 +183,20 @@ class Ranker(StructuredSVM, BaseEstimator):
 def _is_graded(loss) -> bool:
     """Whether a loss takes grades of relevance, or relevant and irrelevant rows only."""
     return getattr(loss, "graded", False)
+
+
+def _bind(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray | None):
+    """The objective; losses of a user's own need not know weights unless there are some."""
+    if weight is None:
+        return loss.bind(relevance, groups)
+    try:
+        inspect.signature(loss.bind).bind(relevance, groups, weight)
+    except TypeError as error:
+        raise TypeError(
+            f"query_weight was given, but bind of {type(loss).__name__} does not take it: {error}. "
+            "Give it a third parameter, for an array with one weight for each list."
+        ) from error
+    return loss.bind(relevance, groups, weight)
 
 
 def _check_numbers(y: np.ndarray) -> np.ndarray:

@@ -35,7 +35,9 @@ class RankSVC(Ranker):
         ``NDCG(k=10, gain="linear")``, or a :class:`~skrank.losses.QSLoss` or
         :class:`~skrank.losses.PositionLoss` made of a function of your own; or any object whose
         ``bind(y, groups)`` gives a function from scores to the value and a subgradient of a convex
-        bound that is not negative. Parameters of a loss can be searched, as ``loss__k``.
+        bound that is not negative (a third parameter gets the weights of the queries, and a class
+        attribute ``graded = True`` asks for `y` as it is). Parameters of a loss can be searched, as
+        ``loss__k``, with a fixed ``scoring``: `score` changes with the loss.
     tol : float, default=1e-3
         Relative duality gap at which to stop. Where zero weights come this close to the optimum,
         as with very small `C` or features or a weak signal, the gap must be below a tenth of what

@@ -127,6 +127,34 @@ def assign(values, rows, low, coef, scale, centre, gradient):
 
 
 @jit
+def negatives(above, neg, order, rows, scale, centre, gradient):
+    """gradient += scale * h(j) for negatives in ascending order of score, tied ones averaged.
+
+    h(j) = #(i : n_i >= j), as in ``levels``; ``order`` gives their places in ``rows``. Returns what
+    that adds to the sum of gradient[row] * (score - centre).
+    """
+    n_pos, n_neg = above.size, neg.size
+    product = 0.0
+    i = 0
+    first = 1
+    while first <= above[n_pos - 1]:
+        value = neg[n_neg - first]
+        last = first
+        total = 0.0
+        while last <= n_neg and neg[n_neg - last] == value:
+            while i < n_pos and above[i] < last:
+                i += 1
+            total += n_pos - i
+            last += 1
+        share = scale * total / (last - first)
+        for j in range(first, last):
+            gradient[np.uint64(rows[order[n_neg - j]])] += share
+        product += scale * total * (value - centre)
+        first = last
+    return product
+
+
+@jit
 def positives(pos, order, rows, above, scale, centre, gradient):
     """gradient -= scale * n_i for the positives, tied ones averaged.
 

@@ -110,8 +110,9 @@ def inactive_below(loss, pos, j, margin):
     n_pos = pos.size
     total = 0.0
     tau = np.inf
+    width = 1.0 / margin
     for i in range(n_pos, 0, -1):
-        total += pos[i - 1] - step(loss, j, i) / margin
+        total += pos[i - 1] - width * step(loss, j, i)
         tau = min(tau, total / (n_pos - i + 1))
     return tau
 

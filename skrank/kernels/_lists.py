@@ -13,10 +13,10 @@ import numba
 import numpy as np
 
 from skrank._jit import jit
-from skrank.kernels._gradient import finish
+from skrank.kernels._gradient import finish, negatives, positives
 from skrank.kernels._interleaving import candidates, count_above, total_cost
 from skrank.kernels._programme import count_by_programme
-from skrank.kernels._sort import ascending, ascending_order
+from skrank.kernels._sort import ascending_order
 
 
 class Lists(NamedTuple):
@@ -70,7 +70,8 @@ def one_list(loss, reach, scores, pos_rows, neg_rows, expected, margin, scale, w
             loss, scores, by_row, unsorted, order, expected, margin, pos, values, neg_rows
         )
         values = values[:count]
-        neg = ascending(values)
+        neg_order = ascending_order(values)
+        neg = values[neg_order]
         count_above(loss, pos, neg, margin, above)
     else:
         values = values[:n_neg]
@@ -78,11 +79,13 @@ def one_list(loss, reach, scores, pos_rows, neg_rows, expected, margin, scale, w
             pos[i] = unsorted[order[n_pos - 1 - i]]
         for j in range(n_neg):
             values[j] = scores[neg_rows[j]]
-        neg = ascending(values)
+        neg_order = ascending_order(values)
+        neg = values[neg_order]
         count_by_programme(reach, loss, pos, neg, margin, above)
-    value = gather(
-        loss, pos, order, pos_rows, neg, values, neg_rows, scale, weight, above, gradient
-    )
+    centre = pos[n_pos // 2]
+    value = weight * total_cost(loss, above)
+    value += positives(pos, order, pos_rows, above, scale, centre, gradient)
+    value += negatives(above, neg, neg_order, neg_rows, scale, centre, gradient)
     return value, above[n_pos - 1]
 
 

@@ -29,11 +29,3 @@ def ascending_order(values):
         order[place + equals[place]] = i
         equals[place] += 1
     return order
-
-
-@jit
-def ascending(values):
-    """The values in ascending order."""
-    if values.size > COUNT_UP_TO:
-        return np.sort(values)
-    return values[ascending_order(values)]

@@ -245,8 +245,9 @@ def compile_own(
         return _compile(python, n_arguments, derive)
     except (NumbaError, AttributeError) as error:
         raise ValueError(
-            f"numba could not compile {name}: {error}\nIt must be a function of whole numbers "
-            "that gives a number, made of arithmetic, comparisons and functions of math or NumPy."
+            f"numba could not compile {name}. It must be a function of whole numbers that gives a "
+            "number, made of arithmetic, comparisons and functions of math or NumPy; write "
+            f"'1.0 if i + j > k else 0.0' for the number of a truth value. numba says: {error}"
         ) from error
 
 
