@@ -7,9 +7,12 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
 from importlib import metadata
+from itertools import cycle
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -30,7 +33,22 @@ BINARY_SETS = (
     "a9a",
     "cover",
 )
-LIBRARIES = ("skrank", "numpy", "scipy", "scikit-learn", "numba", "cvxpy", "dlib")
+RANKING_SETS = ("mq2008", "mq2007_agg")
+LIBRARIES = (
+    "skrank",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "cvxpy",
+    "dlib",
+    "lightgbm",
+    "xgboost",
+)
+# Scores change by this part of their spread; as many versions as fit into so many numbers.
+CHANGE = 0.01
+MAX_VERSIONS = 32
+MAX_NUMBERS = 4_000_000
 # Dark enough on white, and told apart by people with colour-blindness.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 MARKERS = "osD^vPX*"
@@ -48,6 +66,18 @@ def parse_arguments(description: str) -> argparse.Namespace:
     threadpool_limits(arguments.threads)
     numba.set_num_threads(arguments.threads)
     return arguments
+
+
+@contextmanager
+def threads(number: int):
+    """That many threads of BLAS, OpenMP and numba for a while."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(number)
+    try:
+        with threadpool_limits(number):
+            yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def available_sets(folder: Path | None, wanted: Iterable[str] = BINARY_SETS) -> list[str]:
@@ -76,6 +106,29 @@ def load_binary(folder: Path, name: str, max_rows: int | None = None):
     return X, y
 
 
+class RankingSet(NamedTuple):
+    """Features, grades, the number of the query and the fold of each row."""
+
+    X: np.ndarray
+    y: np.ndarray
+    qid: np.ndarray
+    fold: np.ndarray
+
+    def take(self, rows: np.ndarray) -> RankingSet:
+        """The set with these rows alone."""
+        return RankingSet(*(array[rows] for array in self))
+
+
+def load_ranking(folder: Path, name: str, max_queries: int | None = None) -> RankingSet:
+    """Rows with queries one after another; about ``max_queries`` of them, from all folds."""
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as archive:
+        _, qid = np.unique(archive["qid"], return_inverse=True)
+        data = RankingSet(archive["X"].astype(np.float64), archive["y"], qid, archive["fold"])
+    every = 1 if max_queries is None else max(1, (qid.max() + 1) // max_queries)
+    order = np.argsort(qid, kind="stable")
+    return data.take(order[qid[order] % every == 0])
+
+
 def stratified_rows(y: np.ndarray, size: int) -> np.ndarray:
     """About ``size`` rows, with the classes in their proportion."""
     rng = np.random.default_rng(0)
@@ -101,6 +154,20 @@ def gaussian(n: int, d: int, n_pos: int, shift: float, seed: int):
     direction = rng.standard_normal(d)
     X[y] += shift * direction / np.linalg.norm(direction)
     return X, y
+
+
+def versions(array: np.ndarray) -> list[np.ndarray]:
+    """The array with different small changes."""
+    rng = np.random.default_rng(1)
+    number = int(np.clip(MAX_NUMBERS // array.size, 2, MAX_VERSIONS))
+    size = CHANGE * array.std()
+    return [array + size * rng.standard_normal(array.size) for _ in range(number)]
+
+
+def in_turn(function: Callable, arguments: Iterable) -> Callable[[], object]:
+    """The function, called with one argument after the other."""
+    turn = cycle(arguments)
+    return lambda: function(next(turn))
 
 
 def interleaved(
@@ -142,6 +209,17 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence]) -> 
         # names to the left, numbers to the right
         first, *rest = (text.rjust(width) for text, width in zip(row, widths, strict=True))
         print("  ".join([row[0].ljust(widths[0]) if first else first, *rest]))
+
+
+def mean_and_error(values, form: str = ".4f") -> str:
+    """Mean and its standard error."""
+    values = np.asarray(values)
+    return f"{values.mean():{form}} ± {standard_error(values):{form.lstrip('+')}}"
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean."""
+    return values.std(ddof=1) / np.sqrt(values.size)
 
 
 def _cell(value) -> str:

@@ -17,6 +17,7 @@ from _common import (
     available_sets,
     load_binary,
     look,
+    mean_and_error,
     new_figure,
     parse_arguments,
     print_table,
@@ -80,12 +81,6 @@ def evaluate(folder, name, max_rows, split):
         scores = pipeline.decision_function(X[test])
         results[variant] = average_precision_score(y[test], scores)
     return name, results
-
-
-def mean_and_error(values) -> str:
-    """Mean and its standard error."""
-    values = np.asarray(values)
-    return f"{values.mean():.4f} ± {values.std(ddof=1) / np.sqrt(values.size):.4f}"
 
 
 def summarise(splits: list[dict]) -> dict:
