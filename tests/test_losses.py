@@ -404,6 +404,16 @@ class TestOwnLosses:
         assert PositionLoss(jagged_cost).bind(y)._reach == 300
         assert PrecisionAtK(5).bind(y)._reach == 300
 
+    @pytest.mark.parametrize("name", ["ROC area", "AP by costs", "AP by increments", "DCG"])
+    def test_rounding_is_no_violation(self, name):
+        for n_neg in (10_000, 300_000):
+            y = np.arange(n_neg + 20) < 20
+            assert OWN[name][0].bind(y)._reach == -1
+
+    def test_rounding_of_costs_on_top_of_a_large_one(self):
+        y = np.arange(5000) < 20
+        assert PositionLoss(lambda i, j: 1e6 + j / (i + j)).bind(y)._reach == -1
+
     def test_reach(self):
         y = np.arange(400) < 100
         assert PrecisionAtK(5).bind(y)._reach == 5

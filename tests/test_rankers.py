@@ -41,6 +41,7 @@ from skrank.metrics import (
 PRECISE = {"tol": 1e-8, "max_iter": 5000}
 
 
+@pytest.mark.filterwarnings("ignore:Zero weights")  # some checks have labels drawn at random
 @parametrize_with_checks(
     [NDCGSVC(), NDCGSVC(k=3, gain="linear"), RankSVC(), RankSVC(loss="precision_at_k")]
 )
@@ -412,9 +413,14 @@ class TestSearches:
 
     def test_parameters_of_a_loss(self, graded):
         X, y, _ = graded
-        search = GridSearchCV(RankSVC(loss=PrecisionAtK()), {"loss__k": [1, 5]}, cv=3)
-        search.fit(X, y > 0)
-        assert search.best_params_["loss__k"] in (1, 5)
+        search = GridSearchCV(
+            RankSVC(loss=NDCG()),
+            {"loss__gain": ["linear", "exponential"], "loss__k": [None, 100]},
+            scoring=mean_ndcg_scorer,
+            cv=3,
+        )
+        search.fit(X, y)
+        assert search.best_estimator_.loss.k in (None, 100)
 
     def test_own_loss_in_other_processes(self, graded):
         X, y, _ = graded
@@ -555,6 +561,15 @@ def test_clone_and_pickle(graded, model):
     copied = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(copied.predict(X), fitted.predict(X))
     assert copied.score(X, y, qid=qid) == fitted.score(X, y, qid=qid)
+
+
+def test_zero_weights_are_reported():
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((200, 3))
+    y = np.abs(X[:, 0]) < 0.2
+    with pytest.warns(UserWarning, match="Zero weights are as good as any"):
+        model = RankSVC(loss=PrecisionAtK(5)).fit(X, y)
+    assert np.abs(model.coef_).max() < 1e-9
 
 
 def test_many_grades_in_short_lists(graded):

@@ -17,6 +17,9 @@ from skrank.metrics import mean_over_queries
 from skrank.solvers import minimise
 from skrank.solvers._qp import make_qp
 
+# What part of the objective of zero weights counts as rounding.
+NOTHING = 1e-9
+
 
 class Ranker(StructuredSVM, BaseEstimator):
     """A linear score for each row, trained for a loss of the rankings that it makes."""
@@ -89,6 +92,13 @@ class Ranker(StructuredSVM, BaseEstimator):
         self.coef_ = solution.coef
         self.intercept_ = 0.0
         self._store([solution], single=True)
+        if solution.primal > (1.0 - NOTHING) * solution.at_zero:
+            warnings.warn(
+                "Zero weights are as good as any for this bound, so the scores are rounding noise. "
+                "Where the data have a signal, try another loss, such as RankSVC(loss='roc_auc').",
+                UserWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict(self, X):

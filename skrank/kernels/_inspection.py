@@ -22,6 +22,7 @@ class Findings(NamedTuple):
     least_at: np.ndarray  # with that many negatives above
     size: np.ndarray  # the largest step, in absolute value; nan or inf if one of them is
     size_at: np.ndarray  # that j
+    scale: np.ndarray  # of the costs, of which steps may be differences
     reach: np.ndarray  # the last j with a step that is not zero
 
 
@@ -29,6 +30,7 @@ class Findings(NamedTuple):
 def inspect(loss, positives, shift, sums, found):
     """Go through all steps of the positives given and write down what is found.
 
+    The address of ``cost`` is zero where costs are nothing but sums of steps.
     The running sums of steps, cost(i, n), are kept for every n that is a multiple of 2**shift, in
     a row of ``sums`` for each positive; ``sums`` may have no columns.
     """
@@ -37,7 +39,7 @@ def inspect(loss, positives, shift, sums, found):
     for t in range(positives.size):
         i = positives[t]
         total, before = 0.0, np.inf
-        rise, least, size = -np.inf, 0.0, 0.0
+        rise, least, most, size = -np.inf, 0.0, 0.0, 0.0
         rise_at, least_at, size_at, reach = 0, 0, 0, 0
         if sums.shape[1]:
             sums[t, 0] = 0.0
@@ -48,6 +50,7 @@ def inspect(loss, positives, shift, sums, found):
                 rise, rise_at = value - before, j
             if total < least:
                 least, least_at = total, j
+            most = max(most, total)
             if not abs(value) <= size:
                 size, size_at = abs(value), j
                 if not size < np.inf:
@@ -60,6 +63,9 @@ def inspect(loss, positives, shift, sums, found):
         found.rise[t], found.rise_at[t] = rise, rise_at
         found.least[t], found.least_at[t] = least, least_at
         found.size[t], found.size_at[t] = size, size_at
+        found.scale[t] = max(most, -least)
+        if loss[1] != 0:
+            found.scale[t] += abs(cost(loss, i, 0))
         found.reach[t] = reach
 
 

@@ -28,7 +28,7 @@ MAX_PAIRS = 10**8
 # Running sums of increments are kept for every 16th number of negatives, or fewer of a long list.
 MIN_SHIFT = 4
 MAX_SUMS = 2**22
-# What counts as rounding of a step and of a sum of steps, relative to the largest step.
+# What counts as rounding of a step and of a sum of them, relative to the largest step.
 ROUNDING = 1e-12
 ROUNDING_OF_SUMS = 1e-9
 
@@ -209,7 +209,7 @@ class PositionLoss(OwnLoss):
         for p, n in _shapes(n_pos, n_neg):
             n_looked_at = int(np.clip(MAX_PAIRS // max(n, 1), 2, p)) if p > 1 else p
             positives = np.unique(np.linspace(1, p, n_looked_at).astype(np.int64))
-            loss = (functions["step"].address, 0, 0, p, n)
+            loss = (functions["step"].address, functions["whole"].address, 0, p, n)
             found = _inspect(loss, positives, 0, np.empty((p, 0)))
             _check_steps(found, positives, "cost(i={i}, j={j}, n_pos={p}, n_neg={n})", p, n)
             if _largest_rise(found, positives) is not None:
@@ -308,6 +308,7 @@ def _inspect(loss, positives, shift, sums) -> _inspection.Findings:
         least_at=place.copy(),
         size=number.copy(),
         size_at=place.copy(),
+        scale=number.copy(),
         reach=place.copy(),
     )
     _inspection.inspect(loss, positives, shift, sums, found)
@@ -337,6 +338,8 @@ def _largest_rise(found, positives) -> tuple[int, int] | None:
     if positives.size == 0:
         return None
     worst = int(np.argmax(found.rise))
-    if found.rise[worst] <= ROUNDING * found.size.max():
+    # of a difference of costs the rounding is one of the costs
+    rounding = ROUNDING * found.size.max() + 4.0 * np.finfo(float).eps * found.scale.max()
+    if found.rise[worst] <= rounding:
         return None
     return int(found.rise_at[worst]), int(positives[worst])

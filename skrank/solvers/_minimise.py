@@ -45,6 +45,7 @@ class Solution:
 
     ``status`` is "converged", "max_iter", "interrupted" or "failed", for the ``reason`` given;
     ``gap`` is (primal - dual) / primal, and the optimum lies between ``dual`` and ``primal``.
+    ``at_zero`` is the objective of zero weights.
     """
 
     coef: np.ndarray
@@ -54,12 +55,13 @@ class Solution:
     status: str
     n_iter: int
     history: dict[str, np.ndarray]
+    at_zero: float
     reason: str = ""
 
     @classmethod
     def trivial(cls, n_columns: int) -> Solution:
         """The answer to a problem without a loss."""
-        return cls(np.zeros(n_columns), 0.0, 0.0, 0.0, "converged", 0, History().as_dict())
+        return cls(np.zeros(n_columns), 0.0, 0.0, 0.0, "converged", 0, History().as_dict(), 0.0)
 
 
 class Aim:
@@ -155,7 +157,15 @@ def minimise(
             status, reason = "converged", ""
         dual = min(solver.dual, solver.primal)
         return Solution(
-            solver.w, solver.primal, dual, gap, status, n_iter, history.as_dict(), reason
+            coef=solver.w,
+            primal=solver.primal,
+            dual=dual,
+            gap=gap,
+            status=status,
+            n_iter=n_iter,
+            history=history.as_dict(),
+            at_zero=planes.at_zero,
+            reason=reason,
         )
 
 
