@@ -92,8 +92,8 @@ def find_rankable(labels: Labels, groups: Groups, weight: np.ndarray | None) -> 
         n_skipped = np.count_nonzero(counted) - np.count_nonzero(both)
         if n_skipped:
             warnings.warn(
-                f"{n_skipped} of {groups.n_groups} queries have rows of one class only. They have "
-                "nothing to rank and are left out.",
+                f"{n_skipped} of {np.count_nonzero(counted)} queries have rows of one class only. "
+                "They have nothing to rank and are left out.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -81,7 +81,8 @@ def choose_threshold(scores, positive, criterion: str | float, weight=None) -> f
     # the last of each block of equal scores
     ends = np.append(np.flatnonzero(in_order[1:] != in_order[:-1]), scores.size - 1)
     values = in_order[ends]
-    weight = np.ones(scores.size) if weight is None else weight[order]
+    # equal weights become ones, whose sums are exact
+    weight = np.ones(scores.size) if weight is None else weight[order] / weight.max()
     pos_below = np.concatenate([[0.0], np.cumsum(weight * positive[order])[ends]])
     rows_below = np.concatenate([[0.0], np.cumsum(weight)[ends]])
     n_pos = pos_below[-1]

@@ -402,13 +402,89 @@ class TestOwnLosses:
         y = np.arange(400) < 100
         assert PositionLoss(ap_cost).bind(y)._reach == -1
         assert PositionLoss(jagged_cost).bind(y)._reach == 300
-        assert PrecisionAtK(5).bind(y)._reach == 300
 
     @pytest.mark.parametrize("name", ["ROC area", "AP by costs", "AP by increments", "DCG"])
     def test_rounding_is_no_violation(self, name):
         for n_neg in (10_000, 300_000):
             y = np.arange(n_neg + 20) < 20
             assert OWN[name][0].bind(y)._reach == -1
+
+    def test_lists_of_several_sizes_of_which_some_are_concave(self):
+        def dcg_at_5(i, j):
+            first = 1.0 / np.log2(1.0 + i) if i <= 5 else 0.0
+            return first - (1.0 / np.log2(1.0 + i + j) if i + j <= 5 else 0.0)
+
+        loss = PositionLoss(dcg_at_5)
+        rng = np.random.default_rng(11)
+        for _ in range(60):
+            qid = np.repeat([0, 1, 2], rng.integers(3, 8, size=3))
+            y = rng.random(qid.size) < 0.5
+            for query in range(3):
+                y[np.flatnonzero(qid == query)[:2]] = [True, False]
+            scores = np.round(rng.standard_normal(qid.size), 1)
+            value, _ = loss.bind(y, Groups.from_qid(qid, qid.size))(scores)
+            cost = reference.excess_loss(lambda i, j, p, n: dcg_at_5(i, j))
+            best = [
+                best_violation(y[qid == query], scores[qid == query], cost) for query in range(3)
+            ]
+            assert value == pytest.approx(np.mean(best), abs=1e-12)
+
+    def test_precision_at_k_is_quick_on_long_lists(self, monkeypatch):
+        monkeypatch.setattr(_own, "MAX_PAIRS", 1000)
+        assert PrecisionAtK(7).bind(np.arange(400) < 100)._reach == 7
+
+    @pytest.mark.parametrize(
+        ("function", "message"),
+        [
+            ("lambda i, j: 1.0 if i + j > 5 else None", "at i=1, j=0"),
+            ("lambda i, j: table[j]", r"IndexError.*at i=1, j=3"),
+            ("lambda i, j: 1.0 * (1 // j)", r"ZeroDivisionError.*at i=1, j=0"),
+            ("lambda i, j: 1.0 / j", r"ZeroDivisionError.*at i=1, j=0"),
+        ],
+    )
+    def test_exceptions_of_the_function_are_reported(self, function, message, capfd):
+        cost = eval(function, {"table": np.array([0.0, 0.5, 0.8])})
+        with pytest.raises(ValueError, match=rf"cost raises .*{message}"):
+            PositionLoss(cost).bind(np.arange(10) < 3)
+        assert capfd.readouterr().err == ""
+
+    def test_exceptions_of_an_increment_are_reported(self):
+        def increment(j, i, n_pos, n_neg):
+            if j > 4:
+                raise ValueError("too many")
+            return 1.0
+
+        with pytest.raises(
+            ValueError, match=r"increment raises ValueError \(too many\) at i=1, j=5"
+        ):
+            QSLoss(increment).bind(np.arange(10) < 3)
+
+    def test_parameters_with_defaults(self):
+        y, groups, scores = random_case(np.random.default_rng(12), 40)
+        expected, _ = PositionLoss(jagged_cost).bind(y, groups)(scores)
+        other = PositionLoss(lambda i, j, a=7: 0.5 + (((3 * i + 5 * j) % a) / a if j > 0 else 0.0))
+        assert other.bind(y, groups)(scores)[0] == pytest.approx(expected)
+
+    @pytest.mark.parametrize("loss", [ROCArea(), QSLoss(ap_increment), AveragePrecision(), NDCG()])
+    def test_loss_of_lists_that_leave_out_rows(self, loss):
+        rng = np.random.default_rng(13)
+        y, scores = np.arange(12) % 3 == 0, rng.standard_normal(12)
+        groups = Groups(np.array([0, 1, 2, 6, 7, 8, 9]), np.array([0, 3, 7]))
+        losses = loss.loss_of_each_list(y, scores, groups)
+        for rows, attained in zip(split(groups), losses, strict=True):
+            (alone,) = loss.loss_of_each_list(y[rows], scores[rows], None)
+            assert attained == pytest.approx(alone)
+        with pytest.raises(ValueError, match="bound to 12 rows"):
+            loss.loss_of_each_list(y, scores[:5], groups)
+        with pytest.raises(ValueError, match=r"boolean|grades of relevance are numbers"):
+            loss.loss_of_each_list(y.astype(str), scores, groups)
+
+    def test_large_weights_and_gains(self):
+        y, groups, scores = random_case(np.random.default_rng(14), 60, 4)
+        weight = np.ones(groups.n_groups)
+        expected, _ = NDCG().bind(y, groups)(scores)
+        assert NDCG().bind(y, groups, 1e308 * weight)(scores)[0] == pytest.approx(expected)
+        assert NDCG(gain="linear").bind(1e307 * y, groups)(scores)[0] == pytest.approx(expected)
 
     def test_rounding_of_costs_on_top_of_a_large_one(self):
         y = np.arange(5000) < 20
@@ -441,7 +517,11 @@ class TestOwnLosses:
         ("loss", "error", "message"),
         [
             (QSLoss(lambda j, i, p, n: -1.0 / j), ValueError, "loss is lower than with none"),
-            (QSLoss(lambda j, i, p, n: 1.0 / (i - 2)), ValueError, r"increment\(j=1, i=2.*finite"),
+            (
+                QSLoss(lambda j, i, p, n: np.log(2.0 - i)),
+                ValueError,
+                r"increment\(j=1, i=2.*finite",
+            ),
             (PositionLoss(lambda i, j: -j), ValueError, "lower than with none, by 7"),
             (PositionLoss(lambda i, j: np.log(j - 3)), ValueError, r"cost\(i=1, j=1.*not finite"),
             (QSLoss(lambda j, i: 1.0), TypeError, "takes 2 arguments, but must take 4"),

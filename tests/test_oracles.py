@@ -267,7 +267,7 @@ class TestLists:
             array.flags.writeable = False
         assert AveragePrecision().bind(y, groups)(scores)[0] == expected
 
-    def test_threads_may_call_at_once(self):
+    def test_threads_may_call_objectives_of_their_own_at_once(self):
         y, groups, scores = random_case(np.random.default_rng(11), 3000, 100)
         objectives = [bind("auto-parallel", y, groups) for _ in range(8)]
         with ThreadPoolExecutor(4) as pool:

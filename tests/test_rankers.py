@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import cvxpy as cp
 import numpy as np
@@ -26,6 +27,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skrank import APSVC, NDCGSVC, RankSVC
 from skrank.losses import NDCG, Hinge, PositionLoss, PrecisionAtK, QSLoss, ROCArea
@@ -468,6 +470,25 @@ class TestLosses:
             model.fit(X, y > 0, qid=qid, query_weight=np.ones(600))
 
     @pytest.mark.parametrize(
+        ("result", "message"),
+        [
+            (None, "gave None, but a function from scores"),
+            (lambda scores: 1.0, "gave 1.0, but the pair"),
+            (lambda scores: (1.0, [0.0]), r"gave \['float', 'list'\]"),
+            (lambda scores: (1.0, scores[:, None]), r"shape \(600,\)"),
+        ],
+    )
+    def test_objects_that_give_something_else(self, graded, result, message):
+        X, y, qid = graded
+
+        class Bound:
+            def bind(self, y, groups):
+                return result
+
+        with pytest.raises(TypeError, match=message):
+            RankSVC(loss=Bound()).fit(X, y, qid=qid)
+
+    @pytest.mark.parametrize(
         ("loss", "error", "message"),
         [
             ("auc", ValueError, r"Unknown loss 'auc'.*average_precision, ndcg"),
@@ -570,6 +591,45 @@ def test_zero_weights_are_reported():
     with pytest.warns(UserWarning, match="Zero weights are as good as any"):
         model = RankSVC(loss=PrecisionAtK(5)).fit(X, y)
     assert np.abs(model.coef_).max() < 1e-9
+
+
+def test_a_loss_that_no_list_can_have_is_reported(graded):
+    X, y, _ = graded
+    with pytest.warns(UserWarning, match="no list can lose anything"):
+        RankSVC(loss="precision_at_k").fit(X, y > 0, qid=np.arange(600) // 8)
+
+
+@pytest.mark.parametrize(("C", "scale"), [(1e-12, 1.0), (10.0, 1e-10), (10.0, 1e-30)])
+def test_small_weights_are_not_reported_as_zero(graded, C, scale):
+    X, y, qid = graded
+    model = NDCGSVC(C=C).fit(scale * X, y, qid=qid)
+    assert model.score(X, y, qid=qid) > 0.8
+
+
+def test_real_values_for_a_binary_loss_warn(graded):
+    X, _, _ = graded
+    with pytest.warns(UserWarning, match=r"1 rows with the lowest value are irrelevant"):
+        RankSVC().fit(X, X[:, 0])
+
+
+def test_numbers_as_objects(graded):
+    X, y, qid = graded
+    for model in (NDCGSVC(), RankSVC()):
+        expected = clone(model).fit(X, y, qid=qid).score(X, y, qid=qid)
+        objects = y.astype(object)
+        assert clone(model).fit(X, objects, qid=qid).score(X, objects, qid=qid) == expected
+
+
+def test_threads_of_blas_are_restored():
+    rng = np.random.default_rng(8)
+    X, qid = rng.standard_normal((12_000, 3)), np.arange(12_000) // 20
+    y = rng.integers(0, 3, size=12_000)
+    with threadpool_limits(2, user_api="blas"):
+        before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda C: NDCGSVC(C=C).fit(X, y, qid=qid), [0.1, 1.0, 10.0, 100.0]))
+        after = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    assert after == before
 
 
 def test_many_grades_in_short_lists(graded):

@@ -632,3 +632,17 @@ def test_scorer_refuses_several_classes_and_labels(scorer):
 def test_bad_options_of_a_scorer(metric, options, message):
     with pytest.raises(TypeError, match=message):
         make_ranking_scorer(metric, **options)
+
+
+@pytest.mark.parametrize("scorer", [mean_reciprocal_rank_scorer, mean_average_precision_scorer])
+def test_scorers_refuse_labels_of_which_1_is_the_lower(scorer):
+    X, y = np.arange(6.0)[:, None], np.array([1, 1, 2, 1, 2, 2])
+    model = Ridge().fit(X, y)
+    with pytest.raises(ValueError, match=r"labels \[1, 2\].*Pass y == 2"):
+        scorer(model, X, y)
+    assert scorer(model, X, y == 2) > 0.0
+
+
+def test_labels_that_are_numpy_numbers_among_objects():
+    y = np.array([np.int64(0), np.int64(1)], dtype=object)
+    assert mean_reciprocal_rank(y, [0.0, 1.0]) == 1.0

@@ -26,7 +26,8 @@ class NDCGSVC(Ranker):
         norm of the weights. Scale the features before comparing values.
     k : int or None, default=None
         Train for NDCG at k: only the first k places of a ranking count. None counts all places,
-        which is faster, and often not worse at k either.
+        which is faster, and often not worse at k either. On long lists a small k can make the bound
+        so loose that zero weights minimise it, which a warning says.
     gain : {"exponential", "linear"}, default="exponential"
         What a row of grade y is worth: ``2**y - 1``, as is usual in search, or ``y``, as in
         :func:`sklearn.metrics.ndcg_score`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from contextlib import suppress
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,12 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank._groups import Groups, weight_of_each_query
 from skrank._operators import as_operator
 from skrank.estimators._base import StructuredSVM, solve_each
+from skrank.losses._objective import InterleavingObjective
 from skrank.metrics import mean_over_queries
 from skrank.solvers import minimise
 from skrank.solvers._qp import make_qp
-
-# What part of the objective of zero weights counts as rounding.
-NOTHING = 1e-9
 
 
 class Ranker(StructuredSVM, BaseEstimator):
@@ -74,8 +73,11 @@ class Ranker(StructuredSVM, BaseEstimator):
         )
         groups = Groups.from_qid(qid, X.shape[0])
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
-        lowest = _check_numbers(y).min()
+        y = _check_numbers(y)
+        lowest = y.min()
         relevance = y if _is_graded(loss) else y > lowest
+        if not _is_graded(loss):
+            _warn_of_real_values(y)
         _check_rankable(relevance, groups, weight)
         objective = _bind(loss, relevance, groups, None if query_weight is None else weight)
         operator = as_operator(X)
@@ -92,10 +94,12 @@ class Ranker(StructuredSVM, BaseEstimator):
         self.coef_ = solution.coef
         self.intercept_ = 0.0
         self._store([solution], single=True)
-        if solution.primal > (1.0 - NOTHING) * solution.at_zero:
+        if solution.idle:
             warnings.warn(
-                "Zero weights are as good as any for this bound, so the scores are rounding noise. "
-                "Where the data have a signal, try another loss, such as RankSVC(loss='roc_auc').",
+                "Zero weights are as good as any for the bound of this loss, so the ranking means "
+                "nothing. Either no list can lose anything, or the loss asks more of the top of "
+                "the lists than these features can do. Drop or raise a cut-off k, or try another "
+                "loss, such as RankSVC(loss='roc_auc').",
                 UserWarning,
                 stacklevel=2,
             )
@@ -169,7 +173,7 @@ class Ranker(StructuredSVM, BaseEstimator):
                 "skrank.metrics with predict."
             )
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-        _check_numbers(y)
+        y = _check_numbers(y)
         check_consistent_length(scores, y)
         if qid is None:
             self._warn_of_lost_queries()
@@ -177,10 +181,10 @@ class Ranker(StructuredSVM, BaseEstimator):
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
         relevance = y if _is_graded(loss) else y > self._lowest
         losses = loss.loss_of_each_list(relevance, scores, groups)
-        why = (
-            "there is no relevant row, or no irrelevant one to compare it with; folds that have "
-            "both are made by GroupKFold, of whole queries, and by StratifiedKFold, of one list"
-        )
+        highest = np.maximum.reduceat(relevance[groups.rows], groups.pointers[:-1])
+        why = "there is no relevant row"
+        if np.any(np.isnan(losses) & (highest > 0)):
+            why += ", or no irrelevant one to compare it with"
         return mean_over_queries(1.0 - losses, weight, "The score", why)
 
     def __sklearn_tags__(self):
@@ -198,7 +202,7 @@ def _is_graded(loss) -> bool:
 def _bind(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray | None):
     """The objective; losses of a user's own need not know weights unless there are some."""
     if weight is None:
-        return loss.bind(relevance, groups)
+        return _check_objective(loss, loss.bind(relevance, groups), relevance.size)
     try:
         inspect.signature(loss.bind).bind(relevance, groups, weight)
     except TypeError as error:
@@ -206,10 +210,47 @@ def _bind(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray | None
             f"query_weight was given, but bind of {type(loss).__name__} does not take it: {error}. "
             "Give it a third parameter, for an array with one weight for each list."
         ) from error
-    return loss.bind(relevance, groups, weight)
+    return _check_objective(loss, loss.bind(relevance, groups, weight), relevance.size)
+
+
+def _check_objective(loss, objective, n_rows: int):
+    """Call what a user's loss gave once, and say what is wrong with the result."""
+    if isinstance(objective, InterleavingObjective):
+        return objective
+    name = type(loss).__name__
+    if not callable(objective):
+        raise TypeError(
+            f"bind of {name} gave {objective!r}, but a function from scores to the pair of a value "
+            "and a subgradient was expected."
+        )
+    result = objective(np.zeros(n_rows))
+    fine = isinstance(result, tuple) and len(result) == 2
+    if not fine or not isinstance(result[1], np.ndarray) or result[1].shape != (n_rows,):
+        given = [getattr(part, "shape", type(part).__name__) for part in result] if fine else result
+        raise TypeError(
+            f"The objective of {name} gave {given!r}, but the pair of a number and an array of "
+            f"shape ({n_rows},), the subgradient by the scores, was expected."
+        )
+    return objective
+
+
+def _warn_of_real_values(y: np.ndarray) -> None:
+    """Grades count as relevant from the second on; for measurements that is hardly meant."""
+    if y.dtype.kind == "f" and np.any(y != np.round(y)) and np.unique(y).size > 2:
+        n_lowest = int(np.count_nonzero(y == y.min()))
+        warnings.warn(
+            f"y has values that are not whole, but this loss knows relevant and irrelevant rows "
+            f"only: {n_lowest} rows with the lowest value are irrelevant and the other "
+            f"{y.size - n_lowest} relevant. Compare y with a threshold, y > threshold.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _check_numbers(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "O":
+        with suppress(TypeError, ValueError):
+            y = y.astype(np.float64)
     if y.dtype.kind not in "buif":
         raise ValueError(
             f"y has dtype {y.dtype}, but relevance is given by numbers, higher for more relevant "

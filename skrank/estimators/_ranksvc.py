@@ -89,8 +89,9 @@ class RankSVC(Ranker):
     training data are irrelevant and all others relevant, so grades count as relevant from the
     second on. NDCG takes grades that are not negative, 0 for irrelevant rows.
 
-    `score` is one minus the mean loss of the rankings, ties averaged, and so the measure itself:
-    the mean reciprocal rank, the area under the ROC curve, and so on. A loss that is an object of
+    `score` is one minus the mean loss of the rankings, and so the measure itself: the mean
+    reciprocal rank, the area under the ROC curve, and so on. Tied rows count by the mean over
+    their orders (for average precision together, as in scikit-learn). A loss that is an object of
     your own needs a method ``loss_of_each_list(y, scores, groups)`` for it.
 
     Examples

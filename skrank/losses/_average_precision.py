@@ -6,8 +6,9 @@ import numpy as np
 
 from skrank._groups import Groups
 from skrank.kernels._interleaving import compile_function
-from skrank.losses._arguments import check_binary
+from skrank.losses._arguments import check_binary, check_scores
 from skrank.losses._binary import BinaryLoss
+from skrank.losses._lists import in_lists
 from skrank.losses._objective import CompiledLoss, check_algorithm
 from skrank.metrics import average_precision_per_query
 
@@ -87,4 +88,5 @@ class AveragePrecision(BinaryLoss):
         Tied rows count together, as in :func:`skrank.metrics.mean_average_precision`.
         """
         y, groups = check_binary(y, groups)
-        return 1.0 - average_precision_per_query(y, scores, groups.codes(), groups.n_groups)
+        y, scores, codes = in_lists(groups, y, check_scores(scores, y.size))
+        return 1.0 - average_precision_per_query(y, scores, codes, groups.n_groups)

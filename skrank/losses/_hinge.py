@@ -33,7 +33,7 @@ class HingeObjective:
         weight = np.ones(groups.n_rows)
         list_weight = check_list_weight(list_weight, groups)
         if list_weight is not None:
-            weight = np.repeat(list_weight, np.diff(groups.pointers))
+            weight = np.repeat(list_weight / (list_weight.max() or 1.0), np.diff(groups.pointers))
             if not np.any(weight):
                 raise ValueError("list_weight is 0 for all rows; give a list a positive weight.")
         self._signed = np.zeros(y.size)

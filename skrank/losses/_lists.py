@@ -58,10 +58,16 @@ class Thresholds:
         at = np.flatnonzero(grades > lower)
         query = codes[at]
         start, middle, end = groups.pointers[query], at + 1, groups.pointers[query + 1]
-        share = (gain(grades[at]) - gain(lower[at])) * ideal(middle - start)
+        # in units of the largest gain of the query, so that sums of large ones are finite
+        gains = gain(grades[at])
+        largest = np.zeros(groups.n_groups)
+        np.maximum.at(largest, query, gains)
+        share = (gains - gain(lower[at])) / largest[query] * ideal(middle - start)
         share = share / np.bincount(query, weights=share, minlength=groups.n_groups)[query]
 
-        weight = np.ones(groups.n_groups) if list_weight is None else list_weight
+        weight = np.ones(groups.n_groups)
+        if list_weight is not None:
+            weight = list_weight / (list_weight.max(initial=0.0) or 1.0)
         useful = middle < end
         rankable = np.zeros(groups.n_groups, bool)
         rankable[query[useful]] = True
@@ -105,6 +111,12 @@ def binary_lists(
     """One list for each query, of its relevant rows against the others."""
     relevance = relevant.astype(np.float64)
     return Thresholds.of(relevance, groups, list_weight, np.asarray, np.ones_like)
+
+
+def in_lists(groups: Groups, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The arrays of rows, those of lists alone, and at last the number of each row's list."""
+    codes = np.repeat(np.arange(groups.n_groups), np.diff(groups.pointers))
+    return (*(array[groups.rows] for array in arrays), codes)
 
 
 def whole_lists(relevant: np.ndarray, groups: Groups) -> tuple[np.ndarray, ...]:

@@ -11,8 +11,8 @@ from skrank._gains import apply_gain, check_gain
 from skrank._groups import Groups
 from skrank._validation import check_count
 from skrank.kernels._interleaving import compile_function
-from skrank.losses._arguments import check_list_weight, check_relevance
-from skrank.losses._lists import Thresholds
+from skrank.losses._arguments import check_list_weight, check_relevance, check_scores
+from skrank.losses._lists import Thresholds, in_lists
 from skrank.losses._objective import (
     ANY_ALGORITHMS,
     QS_ALGORITHMS,
@@ -183,8 +183,9 @@ class NDCG(BaseEstimator):
         self.check()
         y, groups = check_relevance(y, groups)
         table = self._discounts(int(np.diff(groups.pointers).max(initial=0)))
-        gains = apply_gain(y, self.gain)
-        ndcg = ndcg_per_query(gains, scores, groups.codes(), groups.n_groups, table.__getitem__)
+        scores = check_scores(scores, y.size)
+        gains, scores, codes = in_lists(groups, apply_gain(y, self.gain), scores)
+        ndcg = ndcg_per_query(gains, scores, codes, groups.n_groups, table.__getitem__)
         return 1.0 - ndcg
 
     def _discounts(self, n: int) -> np.ndarray:

@@ -77,6 +77,8 @@ class CompiledLoss:
 class InterleavingObjective:
     """Structured hinge bound of a loss that is a sum of costs over the positives.
 
+    It keeps scratch space from one call to the next: each thread needs an objective of its own.
+
     Parameters
     ----------
     lists : Thresholds

@@ -14,6 +14,7 @@ from numba.core.errors import NumbaError
 from skrank._groups import Groups
 from skrank.kernels import _inspection
 from skrank.kernels._interleaving import compile_function
+from skrank.losses._arguments import check_binary, check_scores
 from skrank.losses._binary import BinaryLoss
 from skrank.losses._lists import whole_lists
 from skrank.losses._objective import (
@@ -36,12 +37,17 @@ ROUNDING_OF_SUMS = 1e-9
 class OwnLoss(BinaryLoss):
     """What the two kinds of losses of one's own have in common."""
 
+    # whether the function may do things that compiled code cannot report
+    _of_a_user = True
+
     def loss_of_each_list(self, y: np.ndarray, scores: np.ndarray, groups: Groups) -> np.ndarray:
         """The loss of the ranking by score, the mean over the orders of tied rows.
 
         It is nan for lists without a relevant row.
         """
         self.check()
+        y, groups = check_binary(y, groups)
+        scores = check_scores(scores, y.size)
         rows, start, middle, end = whole_lists(y, groups)
         loss = self._compiled(middle - start, end - middle, whole=True)
         losses = np.empty(start.size)
@@ -122,15 +128,17 @@ class QSLoss(OwnLoss):
     def _compiled(self, n_pos, n_neg, *, whole=False):
         functions = self._functions()
         stored = {}
-        for p, n in _shapes(n_pos, n_neg):
+        shapes = _shapes(n_pos, n_neg)
+        for p, n in shapes:
             shift = MIN_SHIFT
-            while p * ((n >> shift) + 1) > MAX_SUMS and n >> shift:
+            while p * ((n >> shift) + 1) > MAX_SUMS // len(shapes) and n >> shift:
                 shift += 1
             # the shift itself comes first
             table = np.empty(1 + p * ((n >> shift) + 1))
             table[0] = shift
             loss = (functions["step"].address, 0, 0, p, n)
             positives = np.arange(1, p + 1)
+            _try(functions["probe"], "increment", positives, 1, p, n)
             found = _inspect(loss, positives, shift, table[1:].reshape(p, (n >> shift) + 1))
             _check_steps(found, positives, "increment(j={j}, i={i}, n_pos={p}, n_neg={n})", p, n)
             rise = _largest_rise(found, positives)
@@ -144,12 +152,12 @@ class QSLoss(OwnLoss):
                     "costs over the positives can be."
                 )
             stored[p, n] = table
-        shapes = zip(n_pos.tolist(), n_neg.tolist(), strict=True)
+        of_lists = zip(n_pos.tolist(), n_neg.tolist(), strict=True)
         return CompiledLoss(
             step=functions["step"],
             cost=functions["cost"],
             unit=np.ones(n_pos.size),
-            tables=np.array([stored[shape].ctypes.data for shape in shapes], np.int64),
+            tables=np.array([stored[shape].ctypes.data for shape in of_lists], np.int64),
             alive=stored,
         )
 
@@ -179,8 +187,9 @@ class PositionLoss(OwnLoss):
     The bound is one of how much the loss is above that of the best ranking, the sum of
     ``cost(i, 0)``.
 
-    The dynamic programme takes O(N log N + P J) for P relevant and N irrelevant rows, where J is
-    the largest j at which a cost changes: few where only the first places count.
+    The dynamic programme takes O(N log N + P J) and P J bits of memory for P relevant and N
+    irrelevant rows, where J is the largest j at which a cost changes: few where only the first
+    places count.
 
     Examples
     --------
@@ -205,26 +214,31 @@ class PositionLoss(OwnLoss):
 
     def _compiled(self, n_pos, n_neg, *, whole=False):
         functions = self._functions()
-        reach = -1
-        for p, n in _shapes(n_pos, n_neg):
+        reach, concave = 0, True
+        for p, n in [] if whole else _shapes(n_pos, n_neg):
             n_looked_at = int(np.clip(MAX_PAIRS // max(n, 1), 2, p)) if p > 1 else p
             positives = np.unique(np.linspace(1, p, n_looked_at).astype(np.int64))
+            if self._of_a_user:
+                _try(functions["probe"], "cost", positives, 0, p, n)
             loss = (functions["step"].address, functions["whole"].address, 0, p, n)
             found = _inspect(loss, positives, 0, np.empty((p, 0)))
             _check_steps(found, positives, "cost(i={i}, j={j}, n_pos={p}, n_neg={n})", p, n)
-            if _largest_rise(found, positives) is not None:
-                all_seen = n_looked_at == p
-                reach = max(reach, int(found.reach.max()) if all_seen else n)
-        if reach >= 0:
+            concave &= _largest_rise(found, positives) is None
+            reach = max(reach, int(found.reach.max()) if n_looked_at == p else self._last_step(n))
+        if not concave:
             why = ", whose costs are not concave in j"
             check_algorithm(self.algorithm, ANY_ALGORITHMS, why)
         return CompiledLoss(
             step=functions["step"],
             cost=functions["whole" if whole else "cost"],
             unit=np.ones(n_pos.size),
-            reach=reach,
+            reach=-1 if concave else reach,
             tables=np.zeros(n_pos.size, np.int64),
         )
+
+    def _last_step(self, n_neg: int) -> int:
+        """The largest j at which a cost may change, where not all costs are looked at."""
+        return n_neg
 
 
 def compile_own(
@@ -237,7 +251,8 @@ def compile_own(
             f"{name} is of type {type(function).__name__}, but a function of numbers was expected, "
             "written with def or lambda. What it needs besides, it may take from around it."
         )
-    n_arguments = len(inspect.signature(python).parameters)
+    parameters = inspect.signature(python).parameters.values()
+    n_arguments = sum(parameter.default is parameter.empty for parameter in parameters)
     if n_arguments not in arities:
         expected = " or ".join(map(str, arities))
         raise TypeError(f"{name} takes {n_arguments} arguments, but must take {expected}.")
@@ -253,8 +268,46 @@ def compile_own(
 
 @lru_cache(maxsize=64)
 def _compile(python: Callable, n_arguments: int, derive: Callable) -> dict[str, Any]:
-    # a division by zero gives inf or nan, which is found and reported
-    return derive(numba.njit(error_model="numpy")(python), n_arguments)
+    # kernels cannot report exceptions, so the same is compiled once more to look for them
+    fast = derive(numba.njit(error_model="numpy")(python), n_arguments)
+    safe = numba.njit(error_model="python", boundscheck=True)(python)
+    return fast | {"probe": _make_probe(safe, n_arguments, derive is _from_increment)}
+
+
+def _make_probe(safe, n_arguments: int, by_increment: bool) -> Callable:
+    """A function that evaluates a user's one everywhere, and lets exceptions through."""
+    if by_increment:
+        evaluate = numba.njit(lambda i, j, n_pos, n_neg: safe(j, i, n_pos, n_neg))
+    elif n_arguments == 2:
+        evaluate = numba.njit(lambda i, j, n_pos, n_neg: safe(i, j))
+    else:
+        evaluate = safe
+
+    @numba.njit
+    def probe(positives, first, n_pos, n_neg, place):
+        total = 0.0
+        for t in range(positives.size):
+            for j in range(first, n_neg + 1):
+                place[0], place[1] = positives[t], j
+                total += evaluate(positives[t], j, n_pos, n_neg)
+        return total
+
+    return probe
+
+
+def _try(probe: Callable, name: str, positives, first: int, n_pos: int, n_neg: int) -> None:
+    """Raise an error that says where the user's function raises one."""
+    place = np.zeros(2, np.int64)
+    try:
+        probe(positives, first, n_pos, n_neg, place)
+    except NumbaError:
+        raise
+    except Exception as error:
+        i, j = place.tolist()
+        raise ValueError(
+            f"{name} raises {type(error).__name__} ({error}) at i={i}, j={j} (n_pos={n_pos}, "
+            f"n_neg={n_neg}). It must return a number for every i and j."
+        ) from error
 
 
 def _from_increment(inner, n_arguments: int) -> dict[str, Any]:

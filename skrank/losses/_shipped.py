@@ -53,6 +53,7 @@ class ReciprocalRank(PositionLoss):
     """
 
     cost = staticmethod(reciprocal_rank_cost)
+    _of_a_user = False
 
     def __init__(self, algorithm="auto"):
         self.algorithm = algorithm
@@ -82,6 +83,7 @@ class ROCArea(PositionLoss):
     """
 
     cost = staticmethod(roc_area_cost)
+    _of_a_user = False
 
     def __init__(self, algorithm="auto"):
         self.algorithm = algorithm
@@ -111,6 +113,8 @@ class PrecisionAtK(PositionLoss):
     0.45
     """
 
+    _of_a_user = False
+
     def __init__(self, k=10, algorithm="auto"):
         self.k = k
         self.algorithm = algorithm
@@ -120,3 +124,6 @@ class PrecisionAtK(PositionLoss):
         """The costs for this k."""
         hint = "It is the number of places that count."
         return precision_cost(check_count("k", self.k, hint=hint))
+
+    def _last_step(self, n_neg: int) -> int:
+        return min(self.k, n_neg)

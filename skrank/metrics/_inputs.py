@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ def find_relevant(y_true, pos_label) -> np.ndarray:
             "this measure needs binary relevance. Turn it into relevant or not first, for example "
             "with y_true == label or y_true >= grade; mean_ndcg takes grades as they are."
         )
-    textual = labels.dtype.kind in "OSUT" and not isinstance(labels[0], (bool, int, float))
+    textual = labels.dtype.kind in "OSUT" and not isinstance(labels[0], (Real, np.bool_))
     mismatch = textual != isinstance(pos_label, (str, bytes))
     if (labels.size == 2 and pos_label not in labels.tolist()) or mismatch:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import type_of_target
 
@@ -134,6 +134,8 @@ class RankingScorer(QueryScorer):
             y = true_indicator(y, "binary", np.asarray(classes))[:, 0].astype(np.int64)
             scores = _of_second_class(_class_scores(estimator, X))
         else:
+            if "pos_label" in inspect.signature(self.metric).parameters:
+                _check_ones(y)
             scores = estimator.predict(X)
         return self.metric(y, scores, qid=qid, query_weight=query_weight, **self.options)
 
@@ -149,6 +151,7 @@ class MeanAveragePrecisionScorer(QueryScorer):
     def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
         """Mean average precision of the estimator on X and y."""
         if not is_classifier(estimator):
+            _check_ones(y)
             scores = estimator.predict(X)
             return mean_average_precision(y, scores, qid=qid, query_weight=query_weight)
         scores = _class_scores(estimator, X)
@@ -172,6 +175,16 @@ class MeanAveragePrecisionScorer(QueryScorer):
         check_consistent_length(scores, indicator)
         codes, n_queries, weight = read_queries(qid, query_weight, len(scores))
         return mean_over_classes(indicator, scores, codes, n_queries, query_weight=weight)
+
+
+def _check_ones(y) -> None:
+    """Of two labels 1 must be the higher one: a ranker takes that as the relevant one."""
+    labels = np.unique(column_or_1d(y))
+    if labels.size == 2 and labels[0] == 1:
+        raise ValueError(
+            f"y has the labels {labels.tolist()}, of which this scorer would take 1 as the "
+            f"relevant one, but rankers take the higher. Pass y == {labels.tolist()[1]!r}."
+        )
 
 
 def _name(metric) -> str:

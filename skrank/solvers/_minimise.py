@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Solution:
 
     ``status`` is "converged", "max_iter", "interrupted" or "failed", for the ``reason`` given;
     ``gap`` is (primal - dual) / primal, and the optimum lies between ``dual`` and ``primal``.
-    ``at_zero`` is the objective of zero weights.
+    ``idle`` says that nothing was gained over zero weights, not for want of digits.
     """
 
     coef: np.ndarray
@@ -55,13 +56,13 @@ class Solution:
     status: str
     n_iter: int
     history: dict[str, np.ndarray]
-    at_zero: float
+    idle: bool = False
     reason: str = ""
 
     @classmethod
     def trivial(cls, n_columns: int) -> Solution:
         """The answer to a problem without a loss."""
-        return cls(np.zeros(n_columns), 0.0, 0.0, 0.0, "converged", 0, History().as_dict(), 0.0)
+        return cls(np.zeros(n_columns), 0.0, 0.0, 0.0, "converged", 0, History().as_dict())
 
 
 class Aim:
@@ -86,6 +87,17 @@ class Aim:
         if self.first is not None and to_gain <= NOTHING * self.first:
             return enough
         return max(min(enough, SHARE_OF_GAIN * to_gain), ROUNDING * solver.primal)
+
+    def nothing_gained(self, solver: CuttingPlanes | SubspacePlanes) -> bool:
+        """Whether zero weights are as good, though the first plane left more to gain than rounding.
+
+        A loss that no ranking has leaves nothing to gain either.
+        """
+        if self.at_zero <= 0.0:
+            return True
+        if self.first is None or self.first <= ROUNDING * self.at_zero:
+            return False
+        return self.at_zero - solver.primal <= NOTHING * self.first
 
     def reached(self, solver: CuttingPlanes | SubspacePlanes) -> bool:
         """Whether to stop, asked after each iteration."""
@@ -164,7 +176,7 @@ def minimise(
             status=status,
             n_iter=n_iter,
             history=history.as_dict(),
-            at_zero=planes.at_zero,
+            idle=status == "converged" and aim.nothing_gained(solver),
             reason=reason,
         )
 
@@ -176,8 +188,35 @@ def _threads_of_blas(objective: Objective, operator: RowOperator) -> AbstractCon
     """
     n, d = operator.shape
     if getattr(objective, "parallel", False) and n * d <= SHORT_PASS:
-        return threadpool_limits(1, user_api="blas")
+        return ONE_THREAD_OF_BLAS
     return nullcontext()
+
+
+class OneThreadOfBlas:
+    """Limits BLAS while anybody is inside: the limit is one of the whole process.
+
+    Fits in several threads overlap, and the last to leave restores what the first had found.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limits: threadpool_limits | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0 and self._limits is not None:
+                self._limits.restore_original_limits()
+
+
+ONE_THREAD_OF_BLAS = OneThreadOfBlas()
 
 
 def _begin(
