@@ -26,6 +26,8 @@ from skrank.losses._objective import (
 
 # With more pairs of a positive and a negative than this, a part of the positives is looked at.
 MAX_PAIRS = 10**8
+# Exceptions are looked for more slowly, at fewer of them.
+MAX_PROBES = 10**7
 # Running sums of increments are kept for every 16th number of negatives, or fewer of a long list.
 MIN_SHIFT = 4
 MAX_SUMS = 2**22
@@ -138,11 +140,11 @@ class QSLoss(OwnLoss):
             table[0] = shift
             loss = (functions["step"].address, 0, 0, p, n)
             positives = np.arange(1, p + 1)
-            _try(functions["probe"], "increment", positives, 1, p, n)
+            _try(functions["probe"], "increment", 1, p, n)
             found = _inspect(loss, positives, shift, table[1:].reshape(p, (n >> shift) + 1))
             _check_steps(found, positives, "increment(j={j}, i={i}, n_pos={p}, n_neg={n})", p, n)
             rise = _largest_rise(found, positives)
-            if rise is not None:
+            if rise is not None and not whole:
                 j, i = rise
                 step = functions["inner"]
                 raise ValueError(
@@ -216,15 +218,16 @@ class PositionLoss(OwnLoss):
         functions = self._functions()
         reach, concave = 0, True
         for p, n in [] if whole else _shapes(n_pos, n_neg):
-            n_looked_at = int(np.clip(MAX_PAIRS // max(n, 1), 2, p)) if p > 1 else p
-            positives = np.unique(np.linspace(1, p, n_looked_at).astype(np.int64))
+            positives = _some_positives(p, n, MAX_PAIRS)
             if self._of_a_user:
-                _try(functions["probe"], "cost", positives, 0, p, n)
+                _try(functions["probe"], "cost", 0, p, n)
             loss = (functions["step"].address, functions["whole"].address, 0, p, n)
             found = _inspect(loss, positives, 0, np.empty((p, 0)))
             _check_steps(found, positives, "cost(i={i}, j={j}, n_pos={p}, n_neg={n})", p, n)
             concave &= _largest_rise(found, positives) is None
-            reach = max(reach, int(found.reach.max()) if n_looked_at == p else self._last_step(n))
+            reach = max(
+                reach, int(found.reach.max()) if positives.size == p else self._last_step(n)
+            )
         if not concave:
             why = ", whose costs are not concave in j"
             check_algorithm(self.algorithm, ANY_ALGORITHMS, why)
@@ -295,11 +298,11 @@ def _make_probe(safe, n_arguments: int, by_increment: bool) -> Callable:
     return probe
 
 
-def _try(probe: Callable, name: str, positives, first: int, n_pos: int, n_neg: int) -> None:
+def _try(probe: Callable, name: str, first: int, n_pos: int, n_neg: int) -> None:
     """Raise an error that says where the user's function raises one."""
     place = np.zeros(2, np.int64)
     try:
-        probe(positives, first, n_pos, n_neg, place)
+        probe(_some_positives(n_pos, n_neg, MAX_PROBES), first, n_pos, n_neg, place)
     except NumbaError:
         raise
     except Exception as error:
@@ -350,6 +353,12 @@ def _from_cost(inner, n_arguments: int) -> dict[str, Any]:
 def _shapes(n_pos: np.ndarray, n_neg: np.ndarray) -> list[tuple[int, int]]:
     """The different pairs of numbers of positives and negatives."""
     return sorted(set(zip(n_pos.tolist(), n_neg.tolist(), strict=True)))
+
+
+def _some_positives(n_pos: int, n_neg: int, max_pairs: int) -> np.ndarray:
+    """Positives to look at, from the first to the last: all, or as many as may be, at least two."""
+    n = int(np.clip(max_pairs // max(n_neg, 1), min(2, n_pos), n_pos))
+    return np.unique(np.linspace(1, n_pos, n).astype(np.int64))
 
 
 def _inspect(loss, positives, shift, sums) -> _inspection.Findings:
