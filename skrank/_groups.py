@@ -65,8 +65,12 @@ class Groups:
     def codes(self) -> np.ndarray:
         """The number of the group of each row, for groups that leave none out."""
         codes = np.empty(self.n_rows, dtype=np.int64)
-        codes[self.rows] = np.repeat(np.arange(self.n_groups), np.diff(self.pointers))
+        codes[self.rows] = self.in_order()
         return codes
+
+    def in_order(self) -> np.ndarray:
+        """The number of the group of each entry of `rows`."""
+        return np.repeat(np.arange(self.n_groups), np.diff(self.pointers))
 
 
 def encode_qid(qid, n_rows: int) -> tuple[np.ndarray, int]:

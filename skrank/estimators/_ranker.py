@@ -75,9 +75,11 @@ class Ranker(StructuredSVM, BaseEstimator):
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
         y = _check_numbers(y)
         lowest = y.min()
-        relevance = y if _is_graded(loss) else y > lowest
-        if not _is_graded(loss):
+        if _is_graded(loss):
+            relevance = y
+        else:
             _warn_of_real_values(y)
+            relevance = y > lowest
         _check_rankable(relevance, groups, weight)
         objective = _bind(loss, relevance, groups, None if query_weight is None else weight)
         operator = as_operator(X)

@@ -47,7 +47,7 @@ class Thresholds:
         positives. Queries weigh ``list_weight`` and those with nothing to rank do not count.
         """
         sizes = np.diff(groups.pointers)
-        codes = np.repeat(np.arange(groups.n_groups), sizes)
+        codes = groups.in_order()
         order = np.lexsort((-relevance[groups.rows], codes))
         rows = groups.rows[order].astype(np.int64)
         grades = relevance[rows]
@@ -73,7 +73,7 @@ class Thresholds:
         rankable[query[useful]] = True
         counted = rankable & (weight > 0.0)
         if not np.any(counted):
-            raise ValueError(_nothing_to_rank(relevance[groups.rows], sizes, rankable, weight))
+            raise ValueError(_nothing_to_rank(relevance[groups.rows], rankable))
         weight = np.where(counted, weight, 0.0) / weight[counted].sum()
         kept = np.flatnonzero(useful & counted[query])
         kept = kept[np.argsort(sizes[query[kept]] > LONG_LIST, kind="stable")]
@@ -115,20 +115,19 @@ def binary_lists(
 
 def in_lists(groups: Groups, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """The arrays of rows, those of lists alone, and at last the number of each row's list."""
-    codes = np.repeat(np.arange(groups.n_groups), np.diff(groups.pointers))
-    return (*(array[groups.rows] for array in arrays), codes)
+    return (*(array[groups.rows] for array in arrays), groups.in_order())
 
 
 def whole_lists(relevant: np.ndarray, groups: Groups) -> tuple[np.ndarray, ...]:
     """Rows with the relevant ones of each query first, and start, middle and end of each query."""
-    codes = np.repeat(np.arange(groups.n_groups), np.diff(groups.pointers))
+    codes = groups.in_order()
     rows = groups.rows[np.lexsort((~relevant[groups.rows], codes))]
     n_pos = np.bincount(codes, weights=relevant[groups.rows], minlength=groups.n_groups)
     start = groups.pointers[:-1]
     return rows, start, start + n_pos.astype(np.int64), groups.pointers[1:]
 
 
-def _nothing_to_rank(relevance, sizes, rankable, weight) -> str:
+def _nothing_to_rank(relevance: np.ndarray, rankable: np.ndarray) -> str:
     if np.any(rankable):
         return (
             "list_weight is 0 for all lists that have both relevant and irrelevant rows. Give at "
@@ -136,7 +135,7 @@ def _nothing_to_rank(relevance, sizes, rankable, weight) -> str:
         )
     n_relevant = np.count_nonzero(relevance)
     return (
-        f"None of the {sizes.size} lists given has rows of different relevance "
+        f"None of the {rankable.size} lists given has rows of different relevance "
         f"({n_relevant} rows are relevant, {relevance.size - n_relevant} are not). At least one "
         "list with both is needed to rank: check y, or put the rows into larger lists."
     )
