@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from skrank._groups import Groups
-from skrank.losses import AveragePrecision, _lists, _objective
+from skrank.losses import AveragePrecision, _lists, _threads
 from skrank.losses._objective import ALGORITHMS
 
 CLASSIC = [name for name in ALGORITHMS if name != "auto"]
@@ -24,7 +24,7 @@ def bind(solver, y, groups=None, loss=None, **options):
         if route:
             long_list, parallel_rows = ROUTES[route]
             patch.setattr(_lists, "LONG_LIST", long_list)
-            patch.setattr(_objective, "PARALLEL_ROWS", parallel_rows)
+            patch.setattr(_threads, "PARALLEL_ROWS", parallel_rows)
         return loss.bind(y, groups, **options)
 
 

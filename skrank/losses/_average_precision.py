@@ -10,7 +10,7 @@ from skrank.losses._arguments import check_binary, check_scores
 from skrank.losses._binary import BinaryLoss
 from skrank.losses._lists import in_lists
 from skrank.losses._objective import CompiledLoss, check_algorithm
-from skrank.metrics import average_precision_per_query
+from skrank.metrics._average_precision import average_precision_per_query
 
 
 @compile_function

@@ -20,7 +20,7 @@ from skrank.losses._objective import (
     InterleavingObjective,
     check_algorithm,
 )
-from skrank.metrics import log2_discount, ndcg_per_query
+from skrank.metrics._ndcg import log2_discount, ndcg_per_query
 
 # Second differences that rounding may push below zero, in units of the first discount.
 ROUNDING = 1e-15

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
 from skrank.kernels import _classic, _interleaving, _lists
+from skrank.losses import _threads
 from skrank.losses._arguments import check_scores
 from skrank.losses._lists import Thresholds
-
-# With fewer rows in all, starting the threads takes as long as they save.
-PARALLEL_ROWS = 8192
-# How many parts the queries are cut into for each thread: they take unequally long.
-PARTS_A_THREAD = 8
-# numba's portable threading layer aborts when two threads enter parallel kernels at once.
-PARALLEL_LOCK = threading.Lock()
-# GNU's threads do not survive a fork: a forked process runs its kernels on one thread.
-FORKED = False
 
 ALGORITHMS: dict[str, Any] = {
     "auto": None,
@@ -34,16 +23,6 @@ ALGORITHMS: dict[str, Any] = {
 # What works for losses other than average precision, and for those without condition (C2).
 QS_ALGORITHMS = ("auto", "quicksort", "greedy", "dynamic")
 ANY_ALGORITHMS = ("auto", "dynamic")
-
-
-def _after_fork() -> None:
-    global FORKED, PARALLEL_LOCK
-    FORKED = True
-    PARALLEL_LOCK = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def check_algorithm(algorithm: str, known=tuple(ALGORITHMS), why: str = "") -> None:
@@ -129,12 +108,12 @@ class InterleavingObjective:
         self._values = np.empty(longest)
         self._chosen = np.empty(longest, np.int64)
         n_short_rows = (lists.end - lists.start)[:first_long].sum()
-        self._many_rows = self._n_short > 1 and n_short_rows >= PARALLEL_ROWS
+        self._many_rows = self._n_short > 1 and n_short_rows >= _threads.PARALLEL_ROWS
 
     @property
     def parallel(self) -> bool:
         """Whether evaluations use several threads."""
-        return self._many_rows and not FORKED and numba.get_num_threads() > 1
+        return self._many_rows and _threads.several()
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``."""
@@ -154,9 +133,7 @@ class InterleavingObjective:
     def _solve_short(self, scores, gradient, value, active) -> None:
         arguments = (self._compiled, self._reach, self._lists, scores, gradient, value, active)
         if self.parallel:
-            n_parts = min(PARTS_A_THREAD * numba.get_num_threads(), self._n_short)
-            with PARALLEL_LOCK:
-                _lists.all_queries(n_parts, self._n_short, *arguments)
+            _threads.run_in_parts(_lists.all_queries, self._n_short, *arguments)
         else:
             _lists.some_queries(0, self._n_short, *arguments)
 
