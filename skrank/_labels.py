@@ -49,8 +49,8 @@ class Labels:
         classes, codes = np.unique(y, return_inverse=True)
         if classes.size == 1:
             raise ValueError(
-                f"y holds one class only, {classes.tolist()[0]!r}, but ranking needs rows of at "
-                "least two classes. Check how y was made or split."
+                f"y holds one class only, {classes.tolist()[0]!r}, but rows of at least "
+                "two classes are needed. Check how y was made or split."
             )
         if classes.size == 2:
             return cls("binary", classes, (codes == 1)[:, None])

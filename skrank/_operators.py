@@ -107,15 +107,15 @@ class SparseOperator:
         self.shape = X.shape
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
-        if w.ndim == 2:
-            return _by_columns(self.matvec, w, self.shape[0])
         X = self.X
-        return _products.csr_matvec(X.data, X.indices, X.indptr, np.ascontiguousarray(w))
+        product = _products.csr_matvec if w.ndim == 1 else _products.csr_matmat
+        return product(X.data, X.indices, X.indptr, np.ascontiguousarray(w))
 
     def rmatvec(self, g: np.ndarray) -> np.ndarray:
-        if g.ndim == 2:
-            return _by_columns(self.rmatvec, g, self.shape[1])
         X = self.X
+        if g.ndim == 2:
+            G = np.ascontiguousarray(g)
+            return _products.csr_rmatmat(X.data, X.indices, X.indptr, G, self.shape[1])
         active = np.flatnonzero(g)
         return _products.csr_rmatvec(X.data, X.indices, X.indptr, active, g, self.shape[1])
 
@@ -124,13 +124,6 @@ class SparseOperator:
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         return self.X[index].toarray().astype(np.float64)
-
-
-def _by_columns(product: Callable, vectors: np.ndarray, size: int) -> np.ndarray:
-    out = np.empty((size, vectors.shape[1]), order="F")
-    for k, vector in enumerate(vectors.T):
-        out[:, k] = product(vector)
-    return out
 
 
 class WithConstant:
@@ -149,6 +142,31 @@ class WithConstant:
     def rows(self, index: np.ndarray) -> np.ndarray:
         rows = self.operator.rows(index)
         return np.concatenate([rows, np.ones((rows.shape[0], 1))], axis=1)
+
+
+class ForEachLabel:
+    """Another operator with weights and scores of their own for each of several labels.
+
+    Both are laid out as matrices with a column for each label, row by row.
+    """
+
+    def __init__(self, operator: Operator, n_labels: int):
+        self.operator = operator
+        self.n_labels = n_labels
+        n, d = operator.shape
+        self.shape = (n * n_labels, d * n_labels)
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        return self._product(self.operator.matvec, w)
+
+    def rmatvec(self, g: np.ndarray) -> np.ndarray:
+        return self._product(self.operator.rmatvec, g)
+
+    def _product(self, product: Callable, vectors: np.ndarray) -> np.ndarray:
+        """All labels and, of two-dimensional arguments, all vectors in one pass."""
+        n_rows = vectors.shape[0] // self.n_labels
+        n_columns = self.n_labels * int(np.prod(vectors.shape[1:]))
+        return product(vectors.reshape(n_rows, n_columns)).reshape(-1, *vectors.shape[1:])
 
 
 def as_operator(X) -> ScoringOperator:

@@ -1,7 +1,8 @@
 """Estimators."""
 
 from skrank.estimators._apsvc import APSVC
+from skrank.estimators._lovasz import LovaszHingeClassifier
 from skrank.estimators._ndcgsvc import NDCGSVC
 from skrank.estimators._ranksvc import RankSVC
 
-__all__ = ["APSVC", "NDCGSVC", "RankSVC"]
+__all__ = ["APSVC", "NDCGSVC", "LovaszHingeClassifier", "RankSVC"]

@@ -24,6 +24,8 @@ class StructuredSVM:
     qp_solver: str
     warm_start: bool
     verbose: int
+    dual_gap_: float | np.ndarray
+    converged_: bool | np.ndarray
     _n_queries: int
 
     def _check_common(self) -> dict:
@@ -54,12 +56,12 @@ class StructuredSVM:
         self.history_ = histories[0] if single else histories
         _warn_unless_converged(solutions, self.tol)
 
-    def _warn_of_lost_queries(self, remark: str = "") -> None:
-        """Say that rows are scored as one list, if they were not so in fit."""
+    def _warn_of_lost_queries(self, remark: str = "", so: str = "are ranked as one list") -> None:
+        """Say that rows are scored together, if they were not so in fit."""
         if self._n_queries > 1:
             warnings.warn(
-                f"fit had {self._n_queries} queries but score has no qid{remark}, so all rows are "
-                "ranked as one list. Pass score(X, y, qid=qid); in a Pipeline or a search, enable "
+                f"fit had {self._n_queries} queries but score has no qid{remark}, so all rows "
+                f"{so}. Pass score(X, y, qid=qid); in a Pipeline or a search, enable "
                 "scikit-learn's metadata routing and pass it there.",
                 UserWarning,
                 stacklevel=3,

@@ -62,6 +62,30 @@ def csr_matvec(data, indices, indptr, w):
 
 
 @jit(reorder=True)
+def csr_matmat(data, indices, indptr, W):
+    """X W for a CSR matrix X and a matrix W."""
+    out = np.zeros((indptr.size - 1, W.shape[1]))
+    for i in range(out.shape[0]):
+        for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, row = data[t], np.uint64(indices[t])
+            for k in range(W.shape[1]):
+                out[i, k] += value * W[row, k]
+    return out
+
+
+@jit(reorder=True)
+def csr_rmatmat(data, indices, indptr, G, n_columns):
+    """X' G for a CSR matrix X and a matrix G."""
+    out = np.zeros((n_columns, G.shape[1]))
+    for i in range(G.shape[0]):
+        for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, row = data[t], np.uint64(indices[t])
+            for k in range(G.shape[1]):
+                out[row, k] += value * G[i, k]
+    return out
+
+
+@jit(reorder=True)
 def csr_rmatvec(data, indices, indptr, active, g, n_columns):
     """X' g over the active rows of a CSR matrix."""
     out = np.zeros(n_columns)

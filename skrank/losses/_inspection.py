@@ -123,8 +123,9 @@ def _compare(loss, added, fewer, more, gain, later, losses, truth) -> None:
         raise ValueError(
             f"The loss is not submodular: a mistake at element {added[k]} adds {gain[k]:.6g} to "
             f"the mistakes {_members(fewer[k])}, but {later[k]:.6g} to the mistakes "
-            f"{_members(more[k])}, which are more (positive elements: {_members(truth)}). Only submodular losses have "
-            "convex Lovász hinges: further mistakes must add less, or as much."
+            f"{_members(more[k])}, which are more (positive elements: {_members(truth)}). Only "
+            "submodular losses have convex Lovász hinges: further mistakes must add less, or as "
+            "much."
         )
     falls = np.flatnonzero(later < -rounding)
     if loss.increasing and falls.size:

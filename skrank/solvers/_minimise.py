@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
-from skrank._operators import RowOperator
+from skrank._operators import Operator, RowOperator
 from skrank.solvers._constraints import ConstrainedPlanes
 from skrank.solvers._cutting_plane import CuttingPlanes, Objective
 from skrank.solvers._history import History, relative_gap
@@ -108,7 +109,7 @@ class Aim:
 
 def minimise(
     objective: Objective,
-    operator: RowOperator,
+    operator: Operator,
     C: float,
     *,
     tol: float = 1e-3,
@@ -181,7 +182,7 @@ def minimise(
         )
 
 
-def _threads_of_blas(objective: Objective, operator: RowOperator) -> AbstractContextManager:
+def _threads_of_blas(objective: Objective, operator: Operator) -> AbstractContextManager:
     """One thread for BLAS where the objective has threads of its own and passes are short.
 
     Threads of both kinds wait for work actively, and would keep the cores from each other.
@@ -221,7 +222,7 @@ ONE_THREAD_OF_BLAS = OneThreadOfBlas()
 
 def _begin(
     objective: Objective,
-    operator: RowOperator,
+    operator: Operator,
     C: float,
     qp_solver: str,
     history: History,
@@ -232,7 +233,8 @@ def _begin(
     """The method at its start; at zero where none is given or where numbers are out of range."""
     qp = make_qp(qp_solver)
     if signs is not None:
-        return ConstrainedPlanes(objective, operator, C, qp, history, start, signs)
+        rows = cast(RowOperator, operator)
+        return ConstrainedPlanes(objective, rows, C, qp, history, start, signs)
     if start is not None:
         with suppress(*FAILURES), np.errstate(over="ignore", invalid="ignore"):
             planes = CuttingPlanes(
