@@ -22,6 +22,10 @@ class Operator(Protocol):
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
 
+    @property
+    def work(self) -> int:
+        """Multiplications in a product with one vector."""
+
     def matvec(self, w: np.ndarray) -> np.ndarray:
         """X w, of shape (n,) or (n, k)."""
 
@@ -57,6 +61,7 @@ class DenseOperator:
     def __init__(self, X: np.ndarray):
         self.X = X if X.flags.forc else np.ascontiguousarray(X)
         self.shape = X.shape
+        self.work = X.size
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         X = self.X
@@ -105,6 +110,7 @@ class SparseOperator:
     def __init__(self, X: sp.csr_array):
         self.X = X
         self.shape = X.shape
+        self.work = X.nnz
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         X = self.X
@@ -132,6 +138,7 @@ class WithConstant:
     def __init__(self, operator: RowOperator):
         self.operator = operator
         self.shape = (operator.shape[0], operator.shape[1] + 1)
+        self.work = operator.work
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         return self.operator.matvec(w[:-1]) + w[-1]
@@ -155,6 +162,7 @@ class ForEachLabel:
         self.n_labels = n_labels
         n, d = operator.shape
         self.shape = (n * n_labels, d * n_labels)
+        self.work = operator.work * n_labels
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         return self._product(self.operator.matvec, w)
@@ -166,7 +174,8 @@ class ForEachLabel:
         """All labels and, of two-dimensional arguments, all vectors in one pass."""
         n_rows = vectors.shape[0] // self.n_labels
         n_columns = self.n_labels * int(np.prod(vectors.shape[1:]))
-        return product(vectors.reshape(n_rows, n_columns)).reshape(-1, *vectors.shape[1:])
+        out = product(vectors.reshape(n_rows, n_columns))
+        return out.reshape(out.shape[0] * self.n_labels, *vectors.shape[1:])
 
 
 def as_operator(X) -> ScoringOperator:

@@ -27,10 +27,11 @@ class Tables(NamedTuple):
     of_set: np.ndarray
 
 
-def inspect_sets(loss, sets) -> dict[int, Tables]:
+def inspect_sets(loss, sets, *, gains: bool = True) -> dict[int, Tables]:
     """Raise an error unless the loss is as it must be; its values by the size of sets, if small.
 
-    A loss must be zero without mistakes, never negative, submodular, and increasing if it says so.
+    A loss must be zero without mistakes and never negative. If its ``gains`` by further mistakes
+    matter it must be submodular, and increasing if it says so.
     """
     tables = {}
     for which, entries in same_sizes(sets):
@@ -40,28 +41,28 @@ def inspect_sets(loss, sets) -> dict[int, Tables]:
             continue
         if size <= MAX_COMPLETE:
             truths, of_set = np.unique(positive, axis=0, return_inverse=True)
-            losses = np.array([_complete(loss, truth) for truth in truths])
+            losses = np.array([_complete(loss, truth, gains) for truth in truths])
             tables[size] = Tables(losses, of_set.reshape(-1))
         else:
             for k in np.unique(np.linspace(0, which.size - 1, N_SETS).astype(int)):
-                _sample(loss, positive[k])
+                _sample(loss, positive[k], gains)
     return tables
 
 
-def _complete(loss, truth: np.ndarray) -> np.ndarray:
+def _complete(loss, truth: np.ndarray, gains: bool) -> np.ndarray:
     """The losses of all sets of mistakes."""
     size = truth.size
     wrong = all_subsets(size)
     losses = loss.losses(wrong, np.broadcast_to(truth, wrong.shape))
     masks = np.arange(2**size)
-    for i in range(size):
+    _check_values(loss, wrong, losses, truth)
+    for i in range(size if gains else 0):
         others = masks[masks >> i & 1 == 0]
         _check_gains(loss, wrong, i, others, others, losses, truth)
         for j in range(size):
             if j != i:
                 fewer = others[others >> j & 1 == 0]
                 _check_gains(loss, wrong, i, fewer, fewer | 1 << j, losses, truth)
-    _check_values(loss, wrong, losses, truth)
     return losses
 
 
@@ -72,7 +73,7 @@ def _check_gains(loss, wrong, i, fewer, more, losses, truth) -> None:
     _compare(loss, np.full(fewer.size, i), wrong[fewer], wrong[more], gain, later, losses, truth)
 
 
-def _sample(loss, truth: np.ndarray) -> None:
+def _sample(loss, truth: np.ndarray, gains: bool) -> None:
     """Look at sets of mistakes of all sizes, small ones above all, drawn with a fixed seed."""
     rng = np.random.default_rng(0)
     size = truth.size
@@ -89,12 +90,13 @@ def _sample(loss, truth: np.ndarray) -> None:
     everything = np.concatenate(losses)
     added = np.argmax(first, axis=1)
     gain, later = losses[1] - losses[0], losses[3] - losses[2]
-    _compare(loss, added, sets[0], sets[2], gain, later, everything, truth)
     nothing, whole = np.zeros((1, size), bool), np.ones((1, size), bool)
     ends = np.concatenate([nothing, whole])
     at_ends = loss.losses(ends, np.broadcast_to(truth, ends.shape))
     wrong = np.concatenate([ends, *sets])
     _check_values(loss, wrong, np.concatenate([at_ends, everything]), truth)
+    if gains:
+        _compare(loss, added, sets[0], sets[2], gain, later, everything, truth)
     if hasattr(loss.loss, "marginals"):
         _check_orders(loss, order, truths)
 

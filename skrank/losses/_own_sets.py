@@ -51,7 +51,10 @@ class SetLoss(BaseSetLoss):
 
     Notes
     -----
-    A function is called once for each set of up to 10 elements and each different truth when it
+    Margin and slack rescaling take losses that are neither submodular nor increasing, too; for
+    these only the values are verified.
+
+    A function is called once for each set of mistakes in up to 10 elements and each different truth when it
     is bound, and never again for these. Larger sets need one call for each element in every
     evaluation. Losses between 0 and 1 make `C` and scores comparable with those of other losses.
 
@@ -158,7 +161,8 @@ class SetLoss(BaseSetLoss):
         return OwnHinge(self, y, groups)
 
     def _rescaling(self, y, groups, rescaling) -> SetObjective:
-        inspect_sets(self, as_sets(*read_truth(y, groups)))
+        # they bound any loss from above, submodular or not
+        inspect_sets(self, as_sets(*read_truth(y, groups)), gains=False)
         return super()._rescaling(y, groups, rescaling)
 
 

@@ -1,4 +1,4 @@
-"""Ranking measures over many queries, and scorers made from them."""
+"""Measures of rankings and of sets of labels, and scorers made from them."""
 
 # The alias marks names that the rest of the package uses.
 from skrank.metrics._average_precision import (
@@ -16,20 +16,30 @@ from skrank.metrics._reciprocal_rank import mean_reciprocal_rank
 from skrank.metrics._scorers import MeanAveragePrecisionScorer as MeanAveragePrecisionScorer
 from skrank.metrics._scorers import (
     make_ranking_scorer,
+    make_set_scorer,
     mean_average_precision_scorer,
+    mean_dice_scorer,
+    mean_jaccard_scorer,
     mean_ndcg_scorer,
     mean_precision_at_k_scorer,
     mean_reciprocal_rank_scorer,
 )
+from skrank.metrics._sets import dice_loss, jaccard_loss, set_loss
 
 __all__ = [
+    "dice_loss",
+    "jaccard_loss",
     "make_ranking_scorer",
+    "make_set_scorer",
     "mean_average_precision",
     "mean_average_precision_scorer",
+    "mean_dice_scorer",
+    "mean_jaccard_scorer",
     "mean_ndcg",
     "mean_ndcg_scorer",
     "mean_precision_at_k",
     "mean_precision_at_k_scorer",
     "mean_reciprocal_rank",
     "mean_reciprocal_rank_scorer",
+    "set_loss",
 ]

@@ -12,14 +12,13 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import type_of_target
 
 from skrank._labels import true_indicator
+from skrank.losses._own_sets import as_set_loss
 from skrank.metrics._average_precision import mean_average_precision, mean_over_classes
 from skrank.metrics._inputs import read_queries
 from skrank.metrics._ndcg import mean_ndcg
 from skrank.metrics._precision_at_k import mean_precision_at_k
 from skrank.metrics._reciprocal_rank import mean_reciprocal_rank
-
-# What a scorer gives the metric itself.
-RESERVED = ("y_true", "y_score", "qid", "query_weight", "pos_label")
+from skrank.metrics._sets import dice_loss, jaccard_loss, set_loss
 
 
 def make_ranking_scorer(metric, **options):
@@ -67,25 +66,103 @@ def make_ranking_scorer(metric, **options):
     >>> scorer(Ridge().fit(X, grades), X, grades, qid=qid)
     1.0
     """
-    given = [name for name in RESERVED if name in options]
+    _check_options("make_ranking_scorer", metric, options, "y_score", "such as k")
+    if metric is mean_average_precision:
+        return MeanAveragePrecisionScorer()
+    return RankingScorer(metric, options)
+
+
+def make_set_scorer(metric=set_loss, **options):
+    """Make a scorer of a loss of sets of labels, for searches and cross-validation.
+
+    The score is one minus the mean loss of the labels that ``predict`` gives, so that
+    higher is better. The scorer is called as
+    ``scorer(estimator, X, y, qid=qid, query_weight=query_weight)``. With metadata routing
+    enabled it asks for `qid` and `query_weight` by default; without, all rows of a fold
+    with one-dimensional labels are one set.
+
+    Of two-dimensional labels each row is a set. Of one-dimensional labels the positive one
+    is the second of a classifier's two `classes_`; more than two are taken each against the
+    rest, and the score is the mean over all of them, as in
+    :meth:`skrank.LovaszHingeClassifier.score`. For estimators that are no classifiers the
+    positive label is 1.
+
+    Parameters
+    ----------
+    metric : callable, str or set loss, default=set_loss
+        One of :func:`set_loss`, :func:`jaccard_loss` and :func:`dice_loss`, or a function
+        of your own, ``metric(y_true, y_pred, *, qid=None, query_weight=None, **options)``,
+        that gives lower values to better predictions and takes zeros and ones as labels.
+        The name of a loss, or a set loss of :mod:`skrank.losses`, stands for
+        :func:`set_loss` with that loss.
+    **options
+        Keyword arguments for the metric, such as `loss`.
+
+    Returns
+    -------
+    scorer : callable
+        For the ``scoring`` parameter of :class:`~sklearn.model_selection.GridSearchCV`,
+        :func:`~sklearn.model_selection.cross_validate` and the like.
+
+    See Also
+    --------
+    make_ranking_scorer : For measures of rankings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skrank.losses import ConcaveCardinality
+    >>> from skrank.metrics import dice_loss, make_set_scorer
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> scorer = make_set_scorer("hamming")
+    >>> scorer
+    make_set_scorer(loss='hamming')
+    >>> scorer(KNeighborsClassifier().fit(X, Y), X, Y)
+    0.78...
+
+    Others, and a loss of one's own:
+
+    >>> make_set_scorer(ConcaveCardinality(alpha=2.0))
+    make_set_scorer(loss=ConcaveCardinality(alpha=2.0))
+    >>> make_set_scorer(dice_loss)
+    make_set_scorer(dice_loss)
+    >>> any_mistake = make_set_scorer(loss=lambda mispredicted, y_true: mispredicted.any())
+    """
+    if isinstance(metric, str) or hasattr(metric, "marginals"):
+        if "loss" in options:
+            raise TypeError(
+                f"make_set_scorer was given the loss {metric!r} and loss={options['loss']!r} as "
+                "well. Leave out one of them."
+            )
+        metric, options = set_loss, {"loss": metric, **options}
+    own = "A loss(mispredicted, y_true) of your own is given as make_set_scorer(loss=loss). "
+    _check_options("make_set_scorer", metric, options, "y_pred", "such as loss", own)
+    if metric is set_loss and "loss" in options:
+        as_set_loss(options["loss"])
+    return SetScorer(metric, options)
+
+
+def _check_options(
+    maker: str, metric, options: dict, values: str, such: str, own: str = ""
+) -> None:
+    """Raise an error unless the metric takes the options next to what a scorer gives it."""
+    reserved = ("y_true", values, "qid", "query_weight", "pos_label")
+    given = [name for name in reserved if name in options]
     if given:
         raise TypeError(
-            f"make_ranking_scorer was given {', '.join(given)}, but only options such as k are "
-            "fixed in advance. Pass qid and query_weight when scoring. The relevant class is the "
-            "second of a classifier's classes_, and 1 for other estimators: pass y == label to "
-            "score another."
+            f"{maker} was given {', '.join(given)}, but only options {such} are fixed in advance. "
+            "Pass qid and query_weight when scoring. The relevant class is the second of a "
+            "classifier's classes_, and 1 for other estimators: pass y == label to score another."
         )
     try:
         inspect.signature(metric).bind(None, None, qid=None, query_weight=None, **options)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"make_ranking_scorer was given {_name(metric)} with the options {options}, but a "
-            "function metric(y_true, y_score, *, qid=None, query_weight=None, **options) that "
-            f"takes them is expected: {error}. Change the options or the function's parameters."
+            f"{maker} was given {_name(metric)} with the options {options}, but a function "
+            f"metric(y_true, {values}, *, qid=None, query_weight=None, **options) that takes them "
+            f"is expected: {error}. {own}Change the options or the function's parameters."
         ) from error
-    if metric is mean_average_precision:
-        return MeanAveragePrecisionScorer()
-    return RankingScorer(metric, options)
 
 
 class QueryScorer(BaseEstimator):
@@ -107,16 +184,25 @@ class QueryScorer(BaseEstimator):
         raise NotImplementedError
 
 
-class RankingScorer(QueryScorer):
-    """Scores a fitted estimator by a metric; :func:`make_ranking_scorer` checks and makes it."""
+class MetricScorer(QueryScorer):
+    """A scorer that a function has checked and made, from a metric and its options."""
+
+    _maker: ClassVar[str]
 
     def __init__(self, metric, options):
         self.metric = metric
         self.options = options
 
     def __repr__(self) -> str:
+        metric = [] if self.metric is set_loss else [_name(self.metric)]
         options = [f"{name}={value!r}" for name, value in self.options.items()]
-        return f"make_ranking_scorer({', '.join([_name(self.metric), *options])})"
+        return f"{self._maker}({', '.join([*metric, *options])})"
+
+
+class RankingScorer(MetricScorer):
+    """Scores a fitted estimator by a metric; :func:`make_ranking_scorer` checks and makes it."""
+
+    _maker = "make_ranking_scorer"
 
     def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
         """The metric of the estimator on X and y."""
@@ -138,6 +224,27 @@ class RankingScorer(QueryScorer):
                 _check_ones(y)
             scores = estimator.predict(X)
         return self.metric(y, scores, qid=qid, query_weight=query_weight, **self.options)
+
+
+class SetScorer(MetricScorer):
+    """Scores a fitted estimator by one minus a loss; :func:`make_set_scorer` makes it."""
+
+    _maker = "make_set_scorer"
+
+    def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
+        """One minus the loss of the labels that the estimator predicts on X."""
+        predicted = estimator.predict(X)
+        known = {"qid": qid, "query_weight": query_weight, **self.options}
+        one_a_row = all(np.shape(values)[1:] in [(), (1,)] for values in (y, predicted))
+        if not (one_a_row and is_classifier(estimator)):
+            return 1.0 - self.metric(y, predicted, **known)
+        classes = np.ravel(estimator.classes_)  # some have a list, with an array for each column
+        kind = "binary" if classes.size == 2 else "multiclass"
+        truth, chosen = (
+            true_indicator(labels, kind, classes).astype(np.int64) for labels in (y, predicted)
+        )
+        losses = [self.metric(*pair, **known) for pair in zip(truth.T, chosen.T, strict=True)]
+        return float(1.0 - np.mean(losses))
 
 
 class MeanAveragePrecisionScorer(QueryScorer):
@@ -226,3 +333,5 @@ mean_average_precision_scorer = MeanAveragePrecisionScorer()
 mean_ndcg_scorer = make_ranking_scorer(mean_ndcg)
 mean_reciprocal_rank_scorer = make_ranking_scorer(mean_reciprocal_rank)
 mean_precision_at_k_scorer = make_ranking_scorer(mean_precision_at_k, k=10)
+mean_jaccard_scorer = make_set_scorer(jaccard_loss)
+mean_dice_scorer = make_set_scorer(dice_loss)

@@ -20,13 +20,14 @@ from skrank.solvers._qp import QPError, make_qp
 from skrank.solvers._subspace import SubspacePlanes
 
 # Solving in a subspace pays where passes are dear and progress is slow: from so many columns on,
-# when more iterations than this are to be expected. It keeps up to some thousands of vectors of n
+# when more iterations than this are to be expected; or more of them where passes cost less than
+# those over dense columns, unless that would exceed the bound on iterations. It keeps up to some thousands of vectors of n
 # and of d numbers, and so is not for very long ones.
 WIDE = 200
 PATIENCE = 300
 CHECK_EVERY = 25
 MAX_LENGTH = 20_000
-# With so many numbers in X, more threads for the products with it gain less than they cost.
+# With so many multiplications a pass, more threads for it gain less than they cost.
 SHORT_PASS = 10_000_000
 
 
@@ -129,6 +130,7 @@ def minimise(
     with _threads_of_blas(objective, operator):
         history = History()
         n, d = operator.shape
+        dense = n * d / max(operator.work, 1)  # how much dearer dense columns would be
         may_switch = d >= WIDE and n + d <= MAX_LENGTH and signs is None
         planes = _begin(objective, operator, C, qp_solver, history, start, signs, may_switch)
         solver: CuttingPlanes | SubspacePlanes = planes
@@ -151,7 +153,8 @@ def minimise(
                     break
                 if stop():
                     raise KeyboardInterrupt
-                if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > PATIENCE:
+                patience = min(PATIENCE * dense, max(max_iter - n_iter, PATIENCE))
+                if may_switch and n_iter % CHECK_EVERY == 0 and history.forecast(tol) > patience:
                     may_switch = False
                     qps = make_qp(qp_solver), make_qp(qp_solver)
                     solver = SubspacePlanes(planes, qps)
@@ -187,8 +190,7 @@ def _threads_of_blas(objective: Objective, operator: Operator) -> AbstractContex
 
     Threads of both kinds wait for work actively, and would keep the cores from each other.
     """
-    n, d = operator.shape
-    if getattr(objective, "parallel", False) and n * d <= SHORT_PASS:
+    if getattr(objective, "parallel", False) and operator.work <= SHORT_PASS:
         return ONE_THREAD_OF_BLAS
     return nullcontext()
 

@@ -46,6 +46,10 @@ class Basis:
         return self._Z.shape[0], self.size
 
     @property
+    def work(self) -> int:
+        return self._Z.shape[0] * self.size
+
+    @property
     def Q(self) -> np.ndarray:
         return self._Q[:, : self.size]
 
