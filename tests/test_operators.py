@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skrank._operators import WithConstant, as_operator
+from skrank._operators import ForEachLabel, WithConstant, as_operator
 
 KINDS = {
     "C float64": np.ascontiguousarray,
@@ -46,3 +46,26 @@ def test_products(kind, constant):
     assert operator.rmatvec(g[:, :0]).shape == (X.shape[1], 0)
     np.testing.assert_allclose(operator.rows(np.array([3, 1])), X[[3, 1]])
     assert operator.rows(np.array([3, 1])).dtype == np.float64
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_label_has_weights_of_its_own(kind, constant):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((20, 6)).astype(np.float32).astype(np.float64)
+    data = as_operator(KINDS[kind](X))
+    if constant:
+        data = WithConstant(data)
+        X = np.column_stack([X, np.ones(20)])
+    operator = ForEachLabel(data, 3)
+    whole = np.kron(X, np.eye(3))
+    assert operator.shape == whole.shape
+    assert operator.work == 3 * data.work
+    w, g = rng.standard_normal((whole.shape[1], 2)), rng.standard_normal((60, 2))
+    for columns in (slice(0, 2), 0, slice(0, 0)):
+        np.testing.assert_allclose(
+            operator.matvec(w[:, columns]), whole @ w[:, columns], atol=1e-12
+        )
+        product = operator.rmatvec(g[:, columns])
+        np.testing.assert_allclose(product, whole.T @ g[:, columns], atol=1e-12)
+    np.testing.assert_allclose(operator.matvec(np.asfortranarray(w)), whole @ w, atol=1e-12)

@@ -254,8 +254,9 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
             self._disclaim_gap()
         if any(solution.idle for solution in solutions):
             warnings.warn(
-                "Zero weights are as good as any for the bound of this loss, so no element is "
-                "predicted to be positive. Try other features, or another loss or surrogate.",
+                "Zero weights are as good as any for the bound of this loss, so the predictions mean "
+                "nothing: the data are too noisy for it. Try better features or another loss, such "
+                "as loss='hamming', which asks less of them.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -111,11 +111,3 @@ def some_greedy(first, last, rescaling, rule, sets, scores, weight, gradient, va
         for i in range(v.size):
             each = slope if chosen[i] else 0.0
             gradient[sets.rows[start + i]] = -each if positive[i] else each
-
-
-@jit(parallel=True)
-def all_greedy(n_parts, n_sets, rescaling, rule, sets, scores, weight, gradient, value):
-    """All sets, on all threads."""
-    for part in numba.prange(n_parts):
-        first, last = n_sets * part // n_parts, n_sets * (part + 1) // n_parts
-        some_greedy(first, last, rescaling, rule, sets, scores, weight, gradient, value)

@@ -54,9 +54,10 @@ class SetLoss(BaseSetLoss):
     Margin and slack rescaling take losses that are neither submodular nor increasing, too; for
     these only the values are verified.
 
-    A function is called once for each set of mistakes in up to 10 elements and each different truth when it
-    is bound, and never again for these. Larger sets need one call for each element in every
-    evaluation. Losses between 0 and 1 make `C` and scores comparable with those of other losses.
+    When it is bound a function is called for all sets of mistakes in up to 10 elements and each
+    different truth, and then never again for these. Larger sets need a call for each element in
+    every evaluation. Losses between 0 and 1 make `C` and scores comparable with those of other
+    losses.
 
     References
     ----------

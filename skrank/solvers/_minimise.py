@@ -20,9 +20,9 @@ from skrank.solvers._qp import QPError, make_qp
 from skrank.solvers._subspace import SubspacePlanes
 
 # Solving in a subspace pays where passes are dear and progress is slow: from so many columns on,
-# when more iterations than this are to be expected; or more of them where passes cost less than
-# those over dense columns, unless that would exceed the bound on iterations. It keeps up to some thousands of vectors of n
-# and of d numbers, and so is not for very long ones.
+# when more iterations than this are to be expected. Where passes cost less than those over dense
+# columns it takes more of them, unless that would exceed the bound on iterations. It keeps up to
+# some thousands of vectors of n and of d numbers, and so is not for very long ones.
 WIDE = 200
 PATIENCE = 300
 CHECK_EVERY = 25
