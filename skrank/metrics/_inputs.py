@@ -130,13 +130,8 @@ def read_sets(y_true, y_pred, qid, query_weight, pos_label) -> Sets:
             "1 is positive. Leave pos_label out; y_true == label makes an indicator of another one."
         )
     truth, predicted = _read_indicator(y_true, "y_true"), _read_indicator(y_pred, "y_pred")
-    # each row is a query of its own
-    return Sets(
-        truth,
-        predicted,
-        None,
-        weight_of_each_query(query_weight, np.arange(len(truth)), len(truth)),
-    )
+    rows = np.arange(len(truth))
+    return Sets(truth, predicted, None, weight_of_each_query(query_weight, rows, rows.size))
 
 
 def _find_positive(y_true, y_pred, pos_label) -> tuple[np.ndarray, np.ndarray]:
@@ -156,8 +151,8 @@ def _find_positive(y_true, y_pred, pos_label) -> tuple[np.ndarray, np.ndarray]:
     labels = _distinct(np.concatenate([of_true, of_pred]), "y_true or y_pred")
     if labels.size > 2:
         raise ValueError(
-            f"y_true and y_pred have {_show(labels)}, but a set has elements of two kinds, positive "
-            "and not. Score one class against the rest, with y_true == label and y_pred == label."
+            f"y_true and y_pred have {_show(labels)}, but elements of a set are positive or not. "
+            "Score one class against the rest, with y_true == label and y_pred == label."
         )
     _check_pos_label(pos_label, labels, "y_true and y_pred")
     truth, predicted = (np.asarray(y == pos_label, dtype=bool) for y in (y_true, y_pred))
@@ -171,7 +166,7 @@ def _as_array(values, name: str) -> np.ndarray:
         array = np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} is not an array: {error} {LISTS}") from error
-    if array.dtype == object and any(isinstance(v, set | list | tuple) for v in array.flat):
+    if array.dtype == object and array.size and isinstance(array.flat[0], set | list | tuple):
         raise ValueError(f"{name} holds a collection of labels in each row. {LISTS}")
     return array
 
@@ -200,7 +195,7 @@ def _distinct(y, name: str) -> np.ndarray:
         assert_all_finite(y, input_name=name)
     try:
         labels = np.unique(y)
-        missing = np.any(labels != labels)
+        missing = bool(np.any(labels != labels))
     except TypeError as error:
         raise ValueError(
             f"{name} has labels that cannot be compared: {error}. Drop rows without a label, and "
