@@ -14,6 +14,7 @@ import numpy as np
 
 from skrank._jit import jit
 from skrank.kernels._jaccard import of_negatives
+from skrank.kernels._sort import ascending_order
 
 JACCARD, MODULAR, CAPPED, CONCAVE, EARLY = range(5)
 
@@ -102,7 +103,7 @@ def some_sets(first, last, rule, sets, scores, weight, gradient, value):
             s[k] = 1.0 - scores[row] if sets.positive[start + k] else 1.0 + scores[row]
         active = np.flatnonzero(s > 0.0)
         if rule.kind != MODULAR:
-            active = active[np.argsort(-s[active], kind="mergesort")]
+            active = active[ascending_order(-s[active])]
         gains = np.empty(active.size)
         counts = make_counts(rule, size)
         m = float(sets.n_pos[q])

@@ -12,7 +12,7 @@ from skrank.losses._sets import all_subsets, same_sizes
 # Margin and slack rescaling try all sets of mistakes of up to so many elements.
 MAX_EXACT = 16
 # The losses of all sets of mistakes are kept for each different truth, up to so many numbers.
-MAX_TABLES = 2**27
+MAX_TABLES = 2**22
 
 
 class Rescaling(SetObjective):

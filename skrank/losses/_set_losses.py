@@ -156,7 +156,7 @@ class EarlyDetection(RuleLoss):
 
     The sum over i = 1, 2, ... of exp(-decay i) min(k_i, i / 2), where k_i is how many of the first
     i elements are mispredicted, as a share of what it is if all are. The elements are the columns
-    of a two-dimensional `y`, in their order.
+    of a two-dimensional `y`, in their order. Sequences of n elements take O(n^2).
 
     Parameters
     ----------
