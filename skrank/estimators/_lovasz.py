@@ -253,13 +253,7 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
         if not all(exact):
             self._disclaim_gap()
         if any(solution.idle for solution in solutions):
-            warnings.warn(
-                "Zero weights are as good as any for the bound of this loss, so the predictions mean "
-                "nothing: the data are too noisy for it. Try better features or another loss, such "
-                "as loss='hamming', which asks less of them.",
-                UserWarning,
-                stacklevel=2,
-            )
+            self._warn_of_zero_weights()
         return self
 
     def decision_function(self, X):
@@ -378,6 +372,17 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
             "objective_ is a lower estimate, dual_gap_ is nan, and the weights may be far from the "
             "optimum. surrogate='lovasz' is exact for sets of any size.",
             ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def _warn_of_zero_weights(self) -> None:
+        advice = "the data are too noisy for it. Try better features, or loss='hamming'"
+        if self.surrogate != "lovasz":
+            advice = "it grows too fast with mistakes. Try surrogate='lovasz'"
+        warnings.warn(
+            "Zero weights are as good as any for the bound of this loss, so the predictions mean "
+            f"nothing: {advice}, which asks less of the data.",
+            UserWarning,
             stacklevel=3,
         )
 
