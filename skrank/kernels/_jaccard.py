@@ -176,6 +176,17 @@ def walk(keys, low, s, m, share):
             share[keys[k] & entry] = each
 
 
+@jit
+def walk_ties(s, positive, m, share):
+    """The same where all mistakes have one s, as they have at the start of training."""
+    count = 0
+    for k in range(s.size):
+        count += (s[k] > 0.0) & ~positive[k]
+    of_negative = of_negatives(float(m), 0.0, 0.0, count)
+    for k in range(s.size):
+        share[k] = 1.0 / (m + count) if positive[k] else of_negative
+
+
 @jit(reorder=True)
 def gather(s, share, rows, positive, weight, gradient):
     """Value and gradient of one set."""

@@ -10,9 +10,11 @@ from skrank.losses._sets import all_subsets, same_sizes
 
 # Up to so many elements all sets of mistakes are looked at.
 MAX_COMPLETE = 10
-# Of larger sets so many are looked at, and of each so many sets of mistakes.
+# Of larger sets so many are looked at, and of each so many sets of mistakes, or fewer if they have
+# more numbers than this together.
 N_SETS = 10
 N_SAMPLES = 100
+MAX_NUMBERS = 10**6
 # What counts as rounding, relative to the largest loss.
 ROUNDING = 1e-9
 
@@ -34,21 +36,21 @@ def inspect_sets(loss, sets, *, gains: bool = True) -> dict[int, Tables]:
     matter it must be submodular, and increasing if it says so.
     """
     tables = {}
-    for which, entries in same_sizes(sets):
+    for _, entries in same_sizes(sets):
         size = entries.shape[1]
-        positive = sets.positive[entries]
-        if size == 0:
+        if not 0 < size <= MAX_COMPLETE:
             continue
-        some = positive[np.unique(np.linspace(0, which.size - 1, N_SETS).astype(int))]
+        truths, of_set = np.unique(sets.positive[entries], axis=0, return_inverse=True)
         if hasattr(loss.loss, "marginals"):
-            _check_orders(loss, some)
-        if size <= MAX_COMPLETE:
-            truths, of_set = np.unique(positive, axis=0, return_inverse=True)
-            losses = np.array([_complete(loss, truth, gains) for truth in truths])
-            tables[size] = Tables(losses, of_set.reshape(-1))
-        else:
-            for truth in some:
-                _sample(loss, truth, gains)
+            _check_orders(loss, truths)
+        losses = np.array([_complete(loss, truth, gains) for truth in truths])
+        tables[size] = Tables(losses, of_set.reshape(-1))
+    large = np.flatnonzero(np.diff(sets.pointers) > MAX_COMPLETE)
+    for k in np.unique(np.linspace(0, large.size - 1, N_SETS).astype(int)) if large.size else ():
+        truth = sets.positive[sets.pointers[large[k]] : sets.pointers[large[k] + 1]]
+        if hasattr(loss.loss, "marginals"):
+            _check_orders(loss, truth[None])
+        _sample(loss, truth, gains)
     return tables
 
 
@@ -80,9 +82,10 @@ def _sample(loss, truth: np.ndarray, gains: bool) -> None:
     """Look at sets of mistakes of all sizes, small ones above all, drawn with a fixed seed."""
     rng = np.random.default_rng(0)
     size = truth.size
-    few, any_number = rng.integers(0, 4, N_SAMPLES), rng.integers(0, size - 1, N_SAMPLES)
-    n_mistakes = np.where(np.arange(N_SAMPLES) % 2, few, any_number)
-    order = np.argsort(rng.random((N_SAMPLES, size)), axis=1)
+    n_samples = int(np.clip(MAX_NUMBERS // size, 4, N_SAMPLES))
+    few, any_number = rng.integers(0, 4, n_samples), rng.integers(0, size - 1, n_samples)
+    n_mistakes = np.where(np.arange(n_samples) % 2, few, any_number)
+    order = np.argsort(rng.random((n_samples, size)), axis=1)
     place = np.argsort(order, axis=1)
     counts = n_mistakes[:, None]
     # the next two elements in the order are added to the mistakes, one by one and both

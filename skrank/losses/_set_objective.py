@@ -106,12 +106,15 @@ class JaccardHinge(SetObjective):
         s, share = self._s[: rows.size], self._share[: rows.size]
         # as many bits as number the entries, and one more
         low = int(rows.size - 1).bit_length() + 1
-        bits = _jaccard.find_mistakes(scores, rows, positive, s)
-        count = _jaccard.make_keys(s, positive, low, *bits, self._keys)
-        keys = self._keys[:count]
-        keys.sort()
-        _jaccard.refine(keys, low, s)
-        _jaccard.walk(keys, low, s, self._sets.n_pos[q], share)
+        lowest, highest = _jaccard.find_mistakes(scores, rows, positive, s)
+        if lowest == highest:
+            _jaccard.walk_ties(s, positive, self._sets.n_pos[q], share)
+        else:
+            count = _jaccard.make_keys(s, positive, low, lowest, highest, self._keys)
+            keys = self._keys[:count]
+            keys.sort()
+            _jaccard.refine(keys, low, s)
+            _jaccard.walk(keys, low, s, self._sets.n_pos[q], share)
         return _jaccard.gather(s, share, rows, positive, self._weight, gradient)
 
 
