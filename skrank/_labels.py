@@ -122,7 +122,10 @@ def find_rankable(labels: Labels, groups: Groups, weight: np.ndarray | None) -> 
 def read_indicator(y) -> np.ndarray:
     """A multilabel indicator as booleans; an error unless it holds zeros and ones."""
     dense = y.toarray() if sp.issparse(y) else np.asarray(y)
-    values = np.unique(dense)
+    try:
+        values = np.unique(dense)
+    except TypeError as error:
+        raise TypeError(f"y must be an indicator of zeros and ones: {error}.") from error
     if not np.all((values == 0) | (values == 1)):
         raise ValueError(
             f"y is a multilabel indicator with the values {values.tolist()}, but 1 for rows that "

@@ -80,6 +80,10 @@ class DenseOperator:
             active = np.flatnonzero(g)
             if X.dtype != np.float64 or 2 * active.size < g.size:
                 return _products.dense_rmatvec(X, active, g)
+        if g.ndim == 2:
+            active = np.flatnonzero(g.any(axis=1))
+            if 4 * active.size < X.shape[0]:  # so few that a copy of them pays
+                return X[active].T.astype(np.float64, copy=False) @ g[active]
         if X.dtype == np.float64:
             return X.T @ g
         out = np.zeros((X.shape[1], *g.shape[1:]))
@@ -119,10 +123,10 @@ class SparseOperator:
 
     def rmatvec(self, g: np.ndarray) -> np.ndarray:
         X = self.X
+        active = np.flatnonzero(g if g.ndim == 1 else g.any(axis=1))
         if g.ndim == 2:
             G = np.ascontiguousarray(g)
-            return _products.csr_rmatmat(X.data, X.indices, X.indptr, G, self.shape[1])
-        active = np.flatnonzero(g)
+            return _products.csr_rmatmat(X.data, X.indices, X.indptr, active, G, self.shape[1])
         return _products.csr_rmatvec(X.data, X.indices, X.indptr, active, g, self.shape[1])
 
     def scores(self, coef: np.ndarray) -> np.ndarray:

@@ -343,6 +343,7 @@ class TestKindsOfLabels:
         assert_allclose(model.coef_, rows.coef_)
         assert model.predict(X).shape == y.shape
         assert_array_equal(model.predict(X).ravel(), rows.predict(X.reshape(-1, 2)))
+        assert_array_equal(model.classes_, [0, 1])
         assert_allclose(model.decision_function(X[:3, :4]), model.decision_function(X)[:3, :4])
         assert model.score(X, y) == pytest.approx(
             rows.score(X.reshape(-1, 2), y.ravel(), qid=np.repeat(np.arange(60), 15))
@@ -395,6 +396,25 @@ class TestData:
         model = LovaszHingeClassifier(warm_start=True).fit(X, y, qid=qid)
         before = model.objective_
         assert model.fit(X, y, qid=qid).objective_ <= before * (1.0 + 1e-12)
+
+    def test_several_jobs_with_data_that_joblib_maps(self):
+        """Arrays above a megabyte reach workers read-only."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((30_000, 6))
+        y = np.argmax(X[:, :3] + 0.3 * rng.standard_normal((30_000, 3)), axis=1)
+        models = [LovaszHingeClassifier(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)]
+        assert_allclose(models[1].coef_, models[0].coef_)
+        assert 0.5 < models[0].score(X, y) < 1.0
+
+    def test_scores_of_constant_predictions(self):
+        """No rounding brings a score below 0 or above 1."""
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((5000, 2)), (rng.random(5000) < 0.3).astype(int)
+        model = LovaszHingeClassifier(loss="hamming").fit(X, y).set_params(loss="jaccard")
+        model.coef_[:], model.intercept_[:] = 0.0, -1.0
+        assert model.score(X, y) == 0.0
+        model.intercept_[:] = 1.0
+        assert model.score(X, y) == pytest.approx(y.mean(), rel=1e-14)
 
     def test_pickle_clone_and_parameters(self, multilabel):
         X, Y = multilabel
@@ -466,7 +486,7 @@ class TestSurrogates:
     @pytest.mark.parametrize("surrogate", ["margin", "slack"])
     def test_greedy_reports_no_gap(self, images, surrogate):
         X, y, qid = images
-        model = LovaszHingeClassifier(C=10, surrogate=surrogate, max_iter=50)
+        model = LovaszHingeClassifier(C=1e4, surrogate=surrogate, max_iter=2)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(X, y, qid=qid)
@@ -488,6 +508,11 @@ class TestSurrogates:
         X, y = make_early_detection(30, n_elements=16, random_state=0)
         model = LovaszHingeClassifier(C=1, surrogate=surrogate).fit(X, y)
         assert model.converged_ is True
+
+    def test_zero_weights_of_one_class_are_announced(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(UserWarning, match=r"nearly so, for class 1 for the bound"):
+            LovaszHingeClassifier().fit(X, y)
 
     def test_zero_weights_are_announced(self):
         rng = np.random.default_rng(0)

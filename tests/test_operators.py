@@ -41,7 +41,8 @@ def test_products(kind, constant):
         assert product.dtype == np.float64
         np.testing.assert_allclose(product, X.T @ gradient, atol=1e-12)
     np.testing.assert_allclose(operator.matvec(w), X @ w, atol=1e-12)
-    np.testing.assert_allclose(operator.rmatvec(g), X.T @ g, atol=1e-12)
+    for gradients in (g, few * (np.arange(40) < 9)[:, None], np.zeros((40, 3))):
+        np.testing.assert_allclose(operator.rmatvec(gradients), X.T @ gradients, atol=1e-12)
     assert operator.matvec(w[:, :0]).shape == (40, 0)
     assert operator.rmatvec(g[:, :0]).shape == (X.shape[1], 0)
     np.testing.assert_allclose(operator.rows(np.array([3, 1])), X[[3, 1]])

@@ -381,6 +381,50 @@ class TestOwn:
             Jaccard().loss_of_each_set(y, predicted),
         )
 
+    def test_marginals_that_depend_on_the_order_but_not_in_sum(self):
+        class Shifts:
+            def marginals(self, order, y_true):
+                gains = np.full(order.shape, 1.0 / order.shape[1])
+                gains[:, 0] += 0.001 * order[:, 0]
+                gains[:, -1] -= 0.001 * order[:, 0]
+                return gains
+
+        for size in (5, 12, 60):
+            with pytest.raises(ValueError, match="must not depend on their order"):
+                SetLoss(Shifts()).bind(np.arange(size)[None] < 3)
+
+    def test_pairs_of_larger_sets(self):
+        """What is wrong at two elements only is found among 30."""
+
+        def pair(wrong, y):
+            return wrong.mean() + (5.0 if wrong[3] & wrong[17] else 0.0)
+
+        with pytest.raises(ValueError, match="not submodular"):
+            SetLoss(pair).bind(np.arange(30)[None] < 4)
+
+    def test_increasing_is_an_attribute_too(self):
+        loss = SetLoss(self.cut)
+        with pytest.raises(ValueError, match="not increasing"):
+            loss.bind(np.ones((1, 4), bool))
+
+        def same(wrong, y):
+            return self.cut(wrong, y)
+
+        same.increasing = False
+        value, _ = SetLoss(same).bind(np.ones((1, 4), bool))(np.zeros((1, 4)))
+        assert (
+            value
+            == SetLoss(self.cut, increasing=False).bind(np.ones((1, 4), bool))(np.zeros((1, 4)))[0]
+        )
+
+    def test_functions_cannot_change_what_they_are_given(self):
+        def function(wrong, y):
+            wrong[:] = True
+            return 1.0
+
+        with pytest.raises(ValueError, match="read-only"):
+            SetLoss(function).bind(np.ones((1, 3), bool))
+
     def test_called_for_every_set_of_mistakes_once(self):
         calls = []
 
@@ -393,6 +437,9 @@ class TestOwn:
         assert len(calls) == 2 * 8
         objective(np.zeros(y.shape))
         assert len(calls) == 2 * 8
+        assert not objective.parallel
+        SetLoss(function).bind(y, surrogate="slack")(np.zeros(y.shape))
+        assert len(calls) == 4 * 8
 
     @pytest.mark.parametrize("size", [4, 30])
     def test_what_is_not_submodular(self, size):
@@ -419,7 +466,7 @@ class TestOwn:
         [
             (lambda wrong, y: 1.0, ValueError, r"is 1 without any mistake"),
             (lambda wrong, y: -wrong.mean(), ValueError, r"must not be negative"),
-            (lambda wrong, y: np.nan * wrong.any(), ValueError, r"not finite"),
+            (lambda wrong, y: np.nan * wrong.any(), ValueError, r"is nan .* must be finite"),
             (lambda wrong, y: "much", TypeError, r"must be numbers"),
             (lambda wrong, y: wrong * 1.0, ValueError, r"one number for each set"),
         ],
@@ -499,7 +546,54 @@ class TestGreedy:
         assert_array_equal(parallel_gradient, gradient)
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_many_sets_on_all_routes(name):
+    rng = np.random.default_rng(5)
+    n = len(WEIGHTS)
+    y, scores = rng.random((200, n)) < 0.4, np.round(rng.standard_normal((200, n)), 1)
+    loss = LOSSES[name][0](n)
+    parts = [loss.bind(each[None])(s[None]) for each, s in zip(y, scores, strict=True)]
+    for value, gradient in on_all_routes(loss, y, scores):
+        assert value == pytest.approx(np.mean([v for v, _ in parts]), rel=1e-12)
+        assert_allclose(gradient, np.concatenate([g for _, g in parts]) / 200, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_are_exact(name):
+    """All wrong costs 1, and no order of rows changes a digit."""
+    rng = np.random.default_rng(6)
+    for n in (1, 3, 7):
+        y = rng.random((50, n)) < 0.4
+        assert_array_equal(LOSSES[name][0](n).loss_of_each_set(y, ~y), 1.0)
+    if name in ORDERED:
+        return
+    loss = LOSSES[name][0](0)
+    y, predicted = rng.random(2000) < 0.3, rng.random(2000) < 0.3
+    order = rng.permutation(2000)
+    assert loss.loss_of_each_set(y, predicted) == loss.loss_of_each_set(y[order], predicted[order])
+    assert_array_equal(loss.loss_of_each_set(y, ~y), 1.0)
+
+
 class TestArguments:
+    def test_shapes_of_public_methods(self):
+        y = np.ones((2, 3), bool)
+        with pytest.raises(ValueError, match=r"booleans of shape \(2, 3\)"):
+            Jaccard().losses(np.ones((2, 4), bool), y)
+        for order in (np.zeros((2, 3)), np.array([[0, 1, 3]] * 2), np.arange(3)[None]):
+            with pytest.raises(ValueError, match="name all elements of its set once"):
+                Jaccard().marginals(order, y)
+        with pytest.raises(ValueError, match=r"2 weights .* 3 columns"):
+            CappedWeighted([1.0, 2.0]).losses(y, y)
+        with pytest.raises(ValueError, match=r"2 weights .* 3 columns"):
+            SetLoss(CappedWeighted([1.0, 2.0])).bind(y)
+        with pytest.raises(ValueError, match="columns of a two-dimensional y"):
+            SetLoss(EarlyDetection()).bind(y[0])
+
+    def test_greedy_search_of_own_losses_is_for_small_sets(self):
+        y = np.ones((1, _rescaling.MAX_GREEDY + 1), bool)
+        with pytest.raises(ValueError, match=r"up to 1000\. Use surrogate='lovasz'"):
+            SetLoss(CountingMarginals()).bind(y, surrogate="slack")
+
     @pytest.mark.parametrize(
         ("loss", "y", "message"),
         [
@@ -508,7 +602,8 @@ class TestArguments:
             (CappedWeighted([1.0, 2.0]), np.ones((2, 3), bool), "2 weights .* 3 columns"),
             (ConcaveCardinality(weights=[1.0]), np.ones((2, 3), bool), "1 weights .* 3 columns"),
             (CappedWeighted([0.0, 0.0]), np.ones((2, 2), bool), "weights are all 0"),
-            (CappedWeighted([-1.0, 2.0]), np.ones((2, 2), bool), "not negative"),
+            (CappedWeighted([-1.0, 2.0]), np.ones((2, 2), bool), "column 0 is -1.0"),
+            (CappedWeighted([1e200, 2.0]), np.ones((2, 2), bool), "at most 1e[+]100"),
             (CappedWeighted([[1.0]]), np.ones((2, 1), bool), r"shape \(1, 1\)"),
             (CappedWeighted(cap=0.0), np.ones((2, 2), bool), "cap=0.0"),
             (ConcaveCardinality(alpha=np.inf), np.ones((2, 2), bool), "alpha=inf"),
@@ -568,7 +663,7 @@ class TestArguments:
 
         SetLoss(function).bind(y)
         first = len(seen)
-        assert 0 < first <= _inspection.N_SETS * (4 * _inspection.N_SAMPLES + 2)
+        assert 0 < first <= _inspection.N_SETS * (12 * _inspection.N_SAMPLES + 2)
         SetLoss(function).bind(y)
         assert_array_equal(seen[:first], seen[first:])
 

@@ -364,7 +364,7 @@ def test_losses_that_look_at_columns():
         (AveragePrecision(), TypeError, "the name of a set loss"),
         (None, TypeError, "loss=None was given"),
         (CappedWeighted(cap=0.0), ValueError, "cap"),
-        (lambda mispredicted, y_true: np.nan, ValueError, "not finite"),
+        (lambda mispredicted, y_true: np.nan, ValueError, "must be finite"),
         (lambda mispredicted, y_true: "much", TypeError, "must be numbers"),
     ],
 )

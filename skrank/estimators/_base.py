@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -24,8 +25,6 @@ class StructuredSVM:
     qp_solver: str
     warm_start: bool
     verbose: int
-    dual_gap_: float | np.ndarray
-    converged_: bool | np.ndarray
     _n_queries: int
 
     def _check_common(self) -> dict:
@@ -42,8 +41,13 @@ class StructuredSVM:
             "verbose": self.verbose,
         }
 
-    def _store(self, solutions: list[Solution], *, single: bool) -> None:
-        """Set the attributes that tell how fitting went, and warn unless it converged."""
+    def _store(self, solutions: list[Solution], *, single: bool, unproven: str = "") -> None:
+        """Set the attributes that tell how fitting went, and warn unless it converged.
+
+        ``unproven`` says why the bounds prove nothing, if so: then there is no gap.
+        """
+        if unproven:
+            solutions = [replace(s, gap=np.nan, status="unproven") for s in solutions]
         columns: dict[str, list] = {
             "n_iter_": [s.n_iter for s in solutions],
             "objective_": [s.primal for s in solutions],
@@ -54,6 +58,9 @@ class StructuredSVM:
             setattr(self, name, values[0] if single else np.array(values))
         histories = [s.history for s in solutions]
         self.history_ = histories[0] if single else histories
+        if unproven:
+            warnings.warn(unproven, ConvergenceWarning, stacklevel=3)
+            return
         _warn_unless_converged(solutions, self.tol)
 
     def _warn_of_lost_queries(self, remark: str = "", so: str = "are ranked as one list") -> None:

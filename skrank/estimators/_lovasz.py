@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,7 +17,7 @@ from skrank._labels import Labels, predict_labels, read_indicator, true_indicato
 from skrank._operators import ForEachLabel, Operator, WithConstant, as_operator
 from skrank._validation import check_flag, check_jobs
 from skrank.estimators._base import StructuredSVM, solve_each
-from skrank.losses._own_sets import as_set_loss
+from skrank.losses._named_sets import as_set_loss
 from skrank.losses._rescaling import MAX_EXACT
 from skrank.losses._set_loss import check_surrogate
 from skrank.solvers import Solution, minimise
@@ -87,7 +86,7 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels; of two the second is the positive one. For a two-dimensional `y` the numbers
-        of its columns.
+        of its columns, and 0 and 1 for three-dimensional data.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; one row for a binary `y` and for three-dimensional data.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -249,11 +248,19 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
         weights = np.column_stack([s.coef.reshape(n_columns, -1) for s in solutions])
         self.coef_ = np.ascontiguousarray(weights[: X.shape[1]].T)
         self.intercept_ = weights[X.shape[1] :].sum(axis=0)
-        self._store(list(solutions), single=single)
-        if not all(exact):
-            self._disclaim_gap()
-        if any(solution.idle for solution in solutions):
-            self._warn_of_zero_weights()
+        if all(exact):
+            self._store(list(solutions), single=single)
+            idle = [name for name, s in zip(names, solutions, strict=True) if s.idle]
+            if idle:
+                self._warn_of_zero_weights("" if single else " for " + ", ".join(idle))
+        else:
+            unproven = (
+                f"There are sets of more than {MAX_EXACT} elements, where surrogate="
+                f"{self.surrogate!r} finds mistakes greedily. That underestimates the objective: "
+                "objective_ is a lower estimate, dual_gap_ is nan, and the weights may be far from "
+                "the optimum. surrogate='lovasz' is exact for sets of any size."
+            )
+            self._store(list(solutions), single=single, unproven=unproven)
         return self
 
     def decision_function(self, X):
@@ -362,26 +369,15 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
             weights = np.column_stack([weights, self.intercept_])
         return [weights.T.ravel()] if self._kind == "multilabel" and not stacked else list(weights)
 
-    def _disclaim_gap(self) -> None:
-        """Say that nothing is known of how far the objective is above the optimum."""
-        self.dual_gap_ = self.dual_gap_ * np.nan
-        self.converged_ = np.zeros_like(self.converged_) if np.ndim(self.converged_) else False
+    def _warn_of_zero_weights(self, where: str) -> None:
+        other = "surrogate='lovasz'"
+        if self.surrogate == "lovasz":
+            other = f"surrogate='slack' for sets of up to {MAX_EXACT} elements, or loss='hamming'"
         warnings.warn(
-            f"There are sets of more than {MAX_EXACT} elements, where surrogate="
-            f"{self.surrogate!r} finds mistakes greedily. That underestimates the objective: "
-            "objective_ is a lower estimate, dual_gap_ is nan, and the weights may be far from the "
-            "optimum. surrogate='lovasz' is exact for sets of any size.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-    def _warn_of_zero_weights(self) -> None:
-        advice = "the data are too noisy for it. Try better features, or loss='hamming'"
-        if self.surrogate != "lovasz":
-            advice = "it grows too fast with mistakes. Try surrogate='lovasz'"
-        warnings.warn(
-            "Zero weights are as good as any for the bound of this loss, so the predictions mean "
-            f"nothing: {advice}, which asks less of the data.",
+            f"Zero weights are as good as any, or nearly so,{where} for the bound of this loss, so "
+            "the predictions mean little. Increase C. Where that changes nothing, the bound is far "
+            f"above the loss: try {other} with a larger C, or a classifier with a threshold tuned "
+            "for the measure.",
             UserWarning,
             stacklevel=3,
         )
@@ -412,7 +408,7 @@ def _read_elements(y, shape) -> Labels:
             f"X has {shape[0]} sets of {shape[1]} elements, but y has the shape {np.shape(y)}. "
             f"Three-dimensional data need an indicator of zeros and ones of the shape {shape}."
         )
-    return Labels("multilabel", np.arange(shape[1]), read_indicator(y))
+    return Labels("multilabel", np.array([0, 1]), read_indicator(y))
 
 
 def _read_groups(qid, n_rows: int, kind: str) -> Groups | None:

@@ -9,21 +9,10 @@ then does not depend on the order of rows, and at zero scores it is that of the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numba
 import numpy as np
 
 from skrank._jit import jit
-
-
-class Sets(NamedTuple):
-    """Set q has the entries pointers[q], ..., pointers[q + 1] - 1; the rest is for each entry."""
-
-    rows: np.ndarray  # where in the scores
-    pointers: np.ndarray
-    positive: np.ndarray
-    n_pos: np.ndarray  # of each set
 
 
 @jit
@@ -111,7 +100,8 @@ def make_keys(s, positive, low, lowest, highest, keys):
     """One whole number for each mistake, which sort as (s, negative or not, entry) would.
 
     The ``low`` last bits are for the latter two, and s has what is left: all of its bits where
-    these numbers lie close together, as they do early in training. Returns how many keys there are.
+    these numbers lie close together, as they do early in training. Returns how many keys there are,
+    and how many bits of s are missing.
     """
     bits = s.view(np.int64)
     shift, span = 0, highest - lowest
@@ -122,7 +112,7 @@ def make_keys(s, positive, low, lowest, highest, keys):
         key = ((bits[k] - lowest) >> shift) << low
         keys[count] = key | np.int64(not positive[k]) << (low - 1) | k
         count += s[k] > 0.0
-    return count
+    return count, shift
 
 
 @jit
@@ -133,18 +123,18 @@ def refine(keys, low, s):
     while last < keys.size:
         first = last
         last += 1
+        differ = False
         while last < keys.size and keys[last] >> low == keys[first] >> low:
+            differ |= s[keys[last] & entry] != s[keys[first] & entry]
             last += 1
-        if last - first == 1:
-            continue
-        values = np.empty(last - first)
-        for k in range(first, last):
-            values[k - first] = s[keys[k] & entry]
-        if np.all(values == values[0]):
+        if not differ:
             continue
         run = keys[first:last].copy()
+        values = np.empty(run.size)
+        for k in range(run.size):
+            values[k] = s[run[k] & entry]
         order = np.argsort(values, kind="mergesort")
-        for k in range(order.size):
+        for k in range(run.size):
             keys[first + k] = run[order[k]]
 
 

@@ -74,10 +74,11 @@ def csr_matmat(data, indices, indptr, W):
 
 
 @jit(reorder=True)
-def csr_rmatmat(data, indices, indptr, G, n_columns):
-    """X' G for a CSR matrix X and a matrix G."""
+def csr_rmatmat(data, indices, indptr, active, G, n_columns):
+    """X' G over the active rows of a CSR matrix X, for a matrix G."""
     out = np.zeros((n_columns, G.shape[1]))
-    for i in range(G.shape[0]):
+    for a in range(active.size):
+        i = active[a]
         for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             value, row = data[t], np.uint64(indices[t])
             for k in range(G.shape[1]):

@@ -20,9 +20,10 @@ JACCARD, MODULAR, CAPPED, CONCAVE, EARLY = range(5)
 
 
 class Rule(NamedTuple):
-    """``number`` is the cap or the rate of decay; without ``weights`` all elements weigh ``one``.
+    """``number`` is the cap or alpha; without ``weights`` all elements weigh ``one``.
 
-    The loss of a set is divided by its ``unit``.
+    Of early detection ``weights`` are those of the places. The loss of a set is divided by its
+    ``unit``.
     """
 
     kind: int
@@ -33,23 +34,37 @@ class Rule(NamedTuple):
 
 
 @jit
-def add(rule, m, n, p, t, counts, element, positive):
-    """What a mistake at ``element`` adds, and n, p and t with it; changes ``counts``."""
-    weight = rule.weights[element] if rule.weights.size else rule.one
-    gain = weight
+def weight_of(rule, element):
+    """The weight of an element."""
+    return rule.weights[element] if rule.weights.size else rule.one
+
+
+@jit
+def gain_of(rule, m, n, p, t, counts, element, positive):
+    """What a mistake at ``element`` adds to those before it."""
+    weight = weight_of(rule, element)
     if rule.kind == JACCARD:
-        gain = 1.0 / (m + p) if positive else of_negatives(m, n, p, 1)
-    elif rule.kind == CAPPED:
-        gain = min(rule.number, t + weight) - min(rule.number, t)
-    elif rule.kind == CONCAVE:
-        gain = weight - np.exp(-rule.number * (n + p)) * np.expm1(-rule.number)
-    elif rule.kind == EARLY:
+        return 1.0 / (m + p) if positive else of_negatives(m, n, p, 1)
+    if rule.kind == CAPPED:
+        return min(rule.number, t + weight) - min(rule.number, t)
+    if rule.kind == CONCAVE:
+        return weight - np.exp(-rule.number * (n + p)) * np.expm1(-rule.number)
+    if rule.kind == EARLY:
         gain = 0.0
         for i in range(element, counts.size):
-            share = min(counts[i] + 1, 0.5 * (i + 1)) - min(counts[i], 0.5 * (i + 1))
-            gain += np.exp(-rule.number * i) * share
-            counts[i] += 1
-    return gain, n + positive, p + (not positive), t + weight
+            half = 0.5 * (i + 1)
+            gain += rule.weights[i] * (min(counts[i] + 1, half) - min(counts[i], half))
+        return gain
+    return weight
+
+
+@jit
+def add(rule, m, n, p, t, counts, element, positive):
+    """``gain_of`` a mistake, and n, p and t with it; changes ``counts``."""
+    gain = gain_of(rule, m, n, p, t, counts, element, positive)
+    for i in range(element, counts.size):
+        counts[i] += 1
+    return gain, n + positive, p + (not positive), t + weight_of(rule, element)
 
 
 @jit
@@ -73,16 +88,26 @@ def marginals(rule, orders, positive, gains):
 
 @jit
 def losses(rule, sets, wrong, value):
-    """The loss of each set; ``wrong`` is by entry."""
+    """The loss of each set, not from its marginals, so that it is exact; ``wrong`` is by entry."""
     for q in range(value.size):
         start, end = sets.pointers[q], sets.pointers[q + 1]
-        counts = make_counts(rule, end - start)
-        n = p = t = total = 0.0
+        n = p = t = early = 0.0
         for k in range(start, end):
             if wrong[k]:
-                m = float(sets.n_pos[q])
-                gain, n, p, t = add(rule, m, n, p, t, counts, k - start, sets.positive[k])
-                total += gain
+                n += sets.positive[k]
+                p += not sets.positive[k]
+                t += weight_of(rule, k - start)
+            if rule.kind == EARLY:
+                early += rule.weights[k - start] * min(n + p, 0.5 * (k - start + 1))
+        total = t
+        if rule.kind == JACCARD:
+            total = (n + p) / (sets.n_pos[q] + p) if n + p > 0.0 else 0.0
+        elif rule.kind == CAPPED:
+            total = min(rule.number, t)
+        elif rule.kind == CONCAVE:
+            total = t - np.expm1(-rule.number * (n + p))
+        elif rule.kind == EARLY:
+            total = early
         value[q] = total / rule.unit[q]
 
 
@@ -92,7 +117,7 @@ def some_sets(first, last, rule, sets, scores, weight, gradient, value):
 
     Where elements are alike, those with the same s share what they add.
     """
-    alike = rule.weights.size == 0 and rule.kind != EARLY
+    alike = rule.weights.size == 0 and rule.kind != JACCARD
     for q in range(first, last):
         start = sets.pointers[q]
         size = sets.pointers[q + 1] - start
@@ -116,7 +141,7 @@ def some_sets(first, last, rule, sets, scores, weight, gradient, value):
         total = 0.0
         for k in range(active.size):
             i = start + active[k]
-            gain = weight * gains[k] / rule.unit[q]
+            gain = weight * (gains[k] / rule.unit[q])
             gradient[sets.rows[i]] = -gain if sets.positive[i] else gain
             total += gain * s[active[k]]
         value[q] = total

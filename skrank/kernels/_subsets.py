@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from skrank._jit import jit
-from skrank.kernels._set_rules import add, make_counts
+from skrank.kernels._set_rules import add, gain_of, make_counts
 
 MARGIN, SLACK = range(2)
 
@@ -81,33 +81,53 @@ def all_best(n_parts, n_sets, rescaling, tables, which, sets, scores, weight, gr
 def some_greedy(first, last, rescaling, rule, sets, scores, weight, gradient, value):
     """A set of mistakes made one by one, each the best to add, for the sets first..last-1.
 
-    Others may violate the constraint more: the value is a lower bound.
+    Others may violate the constraint more: the value is a lower bound. Of elements that the rule
+    does not tell apart the one with the lowest v is the best, so these form queues.
     """
     for q in range(first, last):
         v = margins_of(q, sets, scores)
         start = sets.pointers[q]
         positive = sets.positive[start : start + v.size]
+        head, following = make_queues(rule, v, positive)
         m = float(sets.n_pos[q])
         counts = make_counts(rule, v.size)
         chosen = np.zeros(v.size, np.bool_)
         n = p = t = loss = total = best = 0.0
         while True:
-            element = -1
-            for i in range(v.size):
-                if chosen[i]:
+            queue = -1
+            for k in range(head.size):
+                i = head[k]
+                if i < 0:
                     continue
-                gain, _, _, _ = add(rule, m, n, p, t, counts.copy(), i, positive[i])
+                gain = gain_of(rule, m, n, p, t, counts, i, positive[i])
                 trial = violation(rescaling, loss + gain / rule.unit[q], total + v[i])
                 if trial > best:
-                    best, element = trial, i
-            if element < 0:
+                    best, queue = trial, k
+            if queue < 0:
                 break
-            gain, n, p, t = add(rule, m, n, p, t, counts, element, positive[element])
+            i = head[queue]
+            head[queue] = following[i]
+            gain, n, p, t = add(rule, m, n, p, t, counts, i, positive[i])
             loss += gain / rule.unit[q]
-            total += v[element]
-            chosen[element] = True
+            total += v[i]
+            chosen[i] = True
         value[q] = weight * best
         slope = weight if rescaling == MARGIN else weight * loss
         for i in range(v.size):
             each = slope if chosen[i] else 0.0
             gradient[sets.rows[start + i]] = -each if positive[i] else each
+
+
+@jit
+def make_queues(rule, v, positive):
+    """The first of each queue, and the one behind each element, or -1; queues rise with v."""
+    alike = rule.weights.size == 0
+    head = np.full(2 if alike else v.size, -1)
+    following = np.full(v.size, -1)
+    order = np.argsort(v, kind="mergesort")
+    for k in range(v.size - 1, -1, -1):
+        i = order[k]
+        queue = int(positive[i]) if alike else i
+        following[i] = head[queue]
+        head[queue] = i
+    return head, following

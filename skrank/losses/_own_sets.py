@@ -6,25 +6,10 @@ import numpy as np
 
 from skrank._groups import Groups
 from skrank._validation import check_flag
-from skrank.losses._inspection import inspect_sets
+from skrank.losses._inspection import check_values, inspect_large_sets, members
 from skrank.losses._set_loss import BaseSetLoss
-from skrank.losses._set_losses import (
-    CappedWeighted,
-    ConcaveCardinality,
-    EarlyDetection,
-    Hamming,
-    Jaccard,
-)
 from skrank.losses._set_objective import OwnHinge, SetObjective
-from skrank.losses._sets import as_sets, read_truth, same_sizes
-
-NAMED: dict[str, type[BaseSetLoss]] = {
-    "jaccard": Jaccard,
-    "hamming": Hamming,
-    "capped_weighted": CappedWeighted,
-    "concave_cardinality": ConcaveCardinality,
-    "early_detection": EarlyDetection,
-}
+from skrank.losses._sets import all_subsets, as_sets, read_truth, same_sizes
 
 
 class SetLoss(BaseSetLoss):
@@ -44,8 +29,9 @@ class SetLoss(BaseSetLoss):
         arguments have the shape (n_sets, n_elements): the elements of each set in the order in
         which they become mistakes, and which elements are positive. It returns, in that order, what
         each further mistake adds.
-    increasing : bool, default=True
-        Whether further mistakes never lower the loss. If so its Lovász hinge is that of
+    increasing : bool or None, default=None
+        Whether further mistakes never lower the loss; None takes the attribute ``increasing`` of
+        `loss` where it has one, and else True. If so its Lovász hinge is that of
         Definition 5 of [1]_, which ignores elements on the right side of the margin; otherwise
         that of Definition 6. A loss that falls though it is declared to increase is an error.
 
@@ -56,8 +42,8 @@ class SetLoss(BaseSetLoss):
 
     When it is bound a function is called for all sets of mistakes in up to 10 elements and each
     different truth, and then never again for these. Larger sets need a call for each element in
-    every evaluation. Losses between 0 and 1 make `C` and scores comparable with those of other
-    losses.
+    every evaluation. Elements with equal scores become mistakes in the order of the rows.
+    Losses between 0 and 1 make `C` and scores comparable with those of other losses.
 
     References
     ----------
@@ -97,13 +83,14 @@ class SetLoss(BaseSetLoss):
     but 0.1875 to the mistakes [1]...
     """
 
-    def __init__(self, loss, increasing=True):
+    def __init__(self, loss, increasing=None):
         self.loss = loss
         self.increasing = increasing
 
     def check(self) -> None:
         """Raise an error unless the parameters are of the right kind."""
-        check_flag("increasing", self.increasing)
+        if self.increasing is not None:
+            check_flag("increasing", self.increasing)
         if isinstance(self.loss, type) or not (self._has_marginals or callable(self.loss)):
             raise TypeError(
                 f"loss={self.loss!r} was given, but a function loss(mispredicted, y_true) or an "
@@ -112,19 +99,28 @@ class SetLoss(BaseSetLoss):
 
     def losses(self, mispredicted: np.ndarray, y_true: np.ndarray) -> np.ndarray:
         """The loss of sets of one size; see the base class."""
-        mispredicted, y_true = np.asarray(mispredicted), np.asarray(y_true)
-        if not self._has_marginals:
-            pairs = zip(mispredicted, y_true, strict=True)
-            return self._numbers([self.loss(*pair) for pair in pairs], (len(mispredicted),))
-        order = np.argsort(~mispredicted, axis=1, kind="stable")
-        first = np.arange(order.shape[1]) < mispredicted.sum(axis=1)[:, None]
-        return np.where(first, self.marginals(order, y_true), 0.0).sum(axis=1)
+        mispredicted, y_true = _read_only(mispredicted), _read_only(y_true)
+        if self._has_marginals:
+            order = np.argsort(~mispredicted, axis=1, kind="stable")
+            first = np.arange(order.shape[1]) < mispredicted.sum(axis=1)[:, None]
+            return np.where(first, self.marginals(order, y_true), 0.0).sum(axis=1)
+        values = [self.loss(*pair) for pair in zip(mispredicted, y_true, strict=True)]
+        losses = _as_numbers("The loss", values, (len(mispredicted),))
+        for k in np.flatnonzero(~np.isfinite(losses))[:1]:
+            raise ValueError(
+                f"The loss of the mistakes {members(mispredicted[k])} is {losses[k]} (positive "
+                f"elements: {members(y_true[k])}), but it must be finite."
+            )
+        return losses
 
     def marginals(self, order: np.ndarray, y_true: np.ndarray) -> np.ndarray:
         """What each mistake adds to those before it; see the base class."""
-        order, y_true = np.asarray(order), np.asarray(y_true)
+        order, y_true = _read_only(order), _read_only(y_true)
         if self._has_marginals:
-            return self._numbers(self.loss.marginals(order, y_true), order.shape)
+            gains = _as_numbers("marginals", self.loss.marginals(order, y_true), order.shape)
+            if not np.all(np.isfinite(gains)):
+                raise ValueError("marginals gave values that are not finite.")
+            return gains
         place = np.argsort(order, axis=1)
         losses = np.zeros((order.shape[0], order.shape[1] + 1))
         for count in range(1, order.shape[1] + 1):
@@ -135,21 +131,23 @@ class SetLoss(BaseSetLoss):
     def _has_marginals(self) -> bool:
         return hasattr(self.loss, "marginals")
 
-    def _numbers(self, values, shape) -> np.ndarray:
-        """What a user's function gave, as numbers; an error if they are none."""
-        what = "marginals" if self._has_marginals else "The loss"
-        try:
-            numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{what} must be numbers, but reading them failed: {error}.") from error
-        if numbers.shape != shape:
-            raise ValueError(
-                f"{what} gave values of shape {numbers.shape}, but {shape} was expected: one "
-                f"number for each {'element of each set' if self._has_marginals else 'set'}."
-            )
-        if not np.all(np.isfinite(numbers)):
-            raise ValueError(f"{what} gave values that are not finite: {numbers.tolist()}.")
-        return numbers
+    @property
+    def _is_increasing(self) -> bool:  # type: ignore[override]
+        declared = getattr(self.loss, "increasing", None)
+        if self.increasing is not None:
+            declared = self.increasing
+        return declared is None or bool(declared)
+
+    def _check_truth(self, y: np.ndarray) -> None:
+        if isinstance(self.loss, BaseSetLoss):
+            self.loss.check()
+            self.loss._check_truth(y)
+
+    def _all_losses(self, truths: np.ndarray) -> np.ndarray:
+        losses = super()._all_losses(truths)
+        for values, truth in zip(losses, truths, strict=True):
+            check_values(values, all_subsets(truth.size), truth)
+        return losses
 
     def _losses_of_sets(self, sets, wrong: np.ndarray) -> np.ndarray:
         losses = np.zeros(sets.n_pos.size)
@@ -161,29 +159,29 @@ class SetLoss(BaseSetLoss):
     def _hinge(self, y: np.ndarray, groups: Groups | None) -> SetObjective:
         return OwnHinge(self, y, groups)
 
-    def _rescaling(self, y, groups, rescaling) -> SetObjective:
+    def _rescaling(self, y: np.ndarray, groups: Groups | None, rescaling: int) -> SetObjective:
         # they bound any loss from above, submodular or not
-        inspect_sets(self, as_sets(*read_truth(y, groups)), gains=False)
+        inspect_large_sets(self, as_sets(*read_truth(y, groups)), gains=False)
         return super()._rescaling(y, groups, rescaling)
 
 
-def as_set_loss(loss) -> BaseSetLoss:
-    """A set loss, checked, from its name, a loss, or what can be made one."""
-    if isinstance(loss, str):
-        if loss not in NAMED:
-            raise ValueError(
-                f"Unknown loss {loss!r}. Choose one of {', '.join(NAMED)}, or give a loss of "
-                "skrank.losses, or a function loss(mispredicted, y_true) of your own."
-            )
-        return NAMED[loss]()
-    made = isinstance(loss, BaseSetLoss)
-    if isinstance(loss, type) or not (made or hasattr(loss, "marginals") or callable(loss)):
-        raise TypeError(
-            f"loss={loss!r} was given, but the name of a set loss, a set loss of skrank.losses "
-            "such as Jaccard(), a function loss(mispredicted, y_true), or an object with a method "
-            "marginals(order, y_true) was expected."
+def _read_only(array) -> np.ndarray:
+    """A view that a user's function cannot change."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _as_numbers(what: str, values, shape: tuple[int, ...]) -> np.ndarray:
+    """What a user's function gave, as numbers; an error if they are none."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} must be numbers, but reading them failed: {error}.") from error
+    if numbers.shape != shape:
+        each = "set" if len(shape) == 1 else "element of each set"
+        raise ValueError(
+            f"{what} gave values of shape {numbers.shape}, but {shape} was expected: one number "
+            f"for each {each}."
         )
-    if not made:
-        loss = SetLoss(loss, increasing=getattr(loss, "increasing", True))
-    loss.check()
-    return loss
+    return numbers

@@ -7,12 +7,14 @@ import numpy as np
 from skrank._groups import Groups
 from skrank.kernels import _subsets
 from skrank.losses._set_objective import SetObjective
-from skrank.losses._sets import all_subsets, same_sizes
+from skrank.losses._sets import same_sizes
 
 # Margin and slack rescaling try all sets of mistakes of up to so many elements.
 MAX_EXACT = 16
 # The losses of all sets of mistakes are kept for each different truth, up to so many numbers.
 MAX_TABLES = 2**22
+# The greedy search asks losses of one's own for about the square of a set's size.
+MAX_GREEDY = 1000
 
 
 class Rescaling(SetObjective):
@@ -22,17 +24,22 @@ class Rescaling(SetObjective):
 
     def __init__(self, loss, y, groups: Groups | None, rescaling: int):
         super().__init__(loss, y, groups)
-        if loss._interchangeable:  # with the positives first there are fewer different truths
+        if loss._looks_at == "number of positives":  # with these first there are fewer truths
             sets = self._sets
             codes = np.repeat(np.arange(self.n_sets), np.diff(sets.pointers))
             order = np.lexsort((~sets.positive, codes))
             self._sets = sets._replace(rows=sets.rows[order], positive=sets.positive[order])
         self._rescaling = rescaling
         self.exact = self._n_short == self.n_sets
-        self._rule = None
-        if hasattr(loss, "_rule"):
-            self._rule = loss._rule(np.diff(self._sets.pointers))
+        sizes = np.diff(self._sets.pointers)
+        self._rule = loss._rule(sizes) if hasattr(loss, "_rule") else None
+        if self._rule is None and sizes.max() > MAX_GREEDY:
+            raise ValueError(
+                f"There is a set of {sizes.max()} elements, but surrogates other than 'lovasz' "
+                f"take losses of one's own for up to {MAX_GREEDY}. Use surrogate='lovasz'."
+            )
         self._tables, self._which = self._make_tables()
+        self._work = int((1 << sizes[: self._n_short]).sum())
 
     def _evaluate(self, scores, gradient, value) -> None:
         arguments = (self._sets, scores, self._weight, gradient, value)
@@ -61,23 +68,25 @@ class Rescaling(SetObjective):
         for which, entries in same_sizes(self._sets):
             if which[0] >= self._n_short:
                 continue
-            truths, of_set = self._loss._truths(self._sets.positive[entries])
+            positive = self._sets.positive[entries]
+            if self._loss._looks_at == "nothing":
+                positive = np.zeros_like(positive)
+            truths, of_set = np.unique(positive, axis=0, return_inverse=True)
             n_masks = 2 ** entries.shape[1]
-            starts[which] = n_numbers + n_masks * of_set
+            starts[which] = n_numbers + n_masks * of_set.reshape(-1)
             n_numbers += n_masks * len(truths)
             if n_numbers > MAX_TABLES:
                 raise ValueError(
-                    f"The sets have {len(truths)} different truths for {entries.shape[1]} "
-                    f"elements, and each needs the losses of {n_masks} sets of mistakes: too many "
-                    "to keep. Use surrogate='lovasz', which needs none, or fewer rows."
+                    f"The losses of all sets of mistakes are {n_numbers:,} numbers or more, "
+                    f"2^{entries.shape[1]} for each of {len(truths)} different truths of as many "
+                    f"elements, but at most {MAX_TABLES:,} are kept. Use surrogate='lovasz', which "
+                    "needs none of them, or fewer sets."
                 )
-            wrong = all_subsets(entries.shape[1])
-            tables += [
-                self._loss.losses(wrong, np.broadcast_to(truth, wrong.shape)) for truth in truths
-            ]
+            tables.append(self._loss._all_losses(truths).reshape(-1))
         return np.concatenate(tables), starts
 
     def _greedy(self, q: int, scores, gradient, value) -> None:
+        """A set of mistakes made one by one, by calls of the loss for each that may be next."""
         start, end = self._sets.pointers[q : q + 2]
         rows, positive = self._sets.rows[start:end], self._sets.positive[start:end]
         signs = np.where(positive, 1.0, -1.0)

@@ -11,7 +11,7 @@ from skrank.kernels._set_rules import Rule
 from skrank.kernels._subsets import MARGIN, SLACK
 from skrank.losses._rescaling import Rescaling
 from skrank.losses._set_objective import RuleHinge, SetObjective
-from skrank.losses._sets import as_sets, read_truth
+from skrank.losses._sets import all_subsets, as_sets, read_truth
 
 SURROGATES = ("lovasz", "margin", "slack")
 
@@ -28,9 +28,9 @@ class BaseSetLoss(BaseEstimator):
     Sets are the rows of a two-dimensional `y`, or the groups of a one-dimensional one.
     """
 
-    increasing = True
-    # whether the loss does not change when elements of the same truth change places
-    _interchangeable = False
+    _is_increasing = True
+    # what the loss depends on besides the mistakes: "truth", "number of positives" or "nothing"
+    _looks_at = "truth"
 
     def bind(
         self, y: np.ndarray, groups: Groups | None = None, *, surrogate: str = "lovasz"
@@ -143,68 +143,75 @@ class BaseSetLoss(BaseEstimator):
         """The loss of each set, from what is wrong by entry."""
         raise NotImplementedError
 
-    def _truths(self, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Truths that the loss tells apart, and the number of each set's truth."""
-        truths, of_set = np.unique(positive, axis=0, return_inverse=True)
-        return truths, of_set.reshape(-1)
+    def _all_losses(self, truths: np.ndarray) -> np.ndarray:
+        """The losses of all sets of mistakes, numbered as by ``all_subsets``, for each truth."""
+        wrong = all_subsets(truths.shape[1])
+        return np.array([self.losses(wrong, np.broadcast_to(y, wrong.shape)) for y in truths])
 
 
 class RuleLoss(BaseSetLoss):
     """A loss that kernels know a rule of; it is increasing, and 1 if every element is wrong."""
 
+    _looks_at = "nothing"
+
     def losses(self, mispredicted: np.ndarray, y_true: np.ndarray) -> np.ndarray:
         """The loss of sets of one size; see the base class."""
-        y, groups = read_truth(y_true, None)
-        return self._losses_of_sets(as_sets(y, groups), np.asarray(mispredicted).reshape(-1))
+        y, groups = self._check_sets(y_true)
+        wrong = np.asarray(mispredicted)
+        if wrong.dtype != np.bool_ or wrong.shape != y.shape:
+            raise ValueError(
+                f"mispredicted has dtype {wrong.dtype} and shape {wrong.shape}, but booleans of "
+                f"shape {y.shape} were expected, one for each element of y_true."
+            )
+        return self._losses_of_sets(as_sets(y, groups), wrong.reshape(-1))
 
     def marginals(self, order: np.ndarray, y_true: np.ndarray) -> np.ndarray:
-        """What each mistake adds to the loss of the mistakes before it.
-
-        Parameters
-        ----------
-        order : array of int, shape (n_sets, n_elements)
-            The elements of each set, in the order in which they become mistakes.
-        y_true : array of bool, shape (n_sets, n_elements)
-            True for positive elements, by element.
-
-        Returns
-        -------
-        gains : array of float, shape (n_sets, n_elements)
-            In that order: the loss of the first mistake, what the second adds to it, and so on.
-        """
+        """What each mistake adds to those before it; see the base class."""
+        y, _ = self._check_sets(y_true)
         order = np.ascontiguousarray(order, dtype=np.int64)
+        if order.shape != y.shape or np.any(np.sort(order, axis=1) != np.arange(y.shape[1])):
+            raise ValueError(
+                f"Each row of order must name all elements of its set once, 0 to {y.shape[1] - 1}, "
+                f"in the order in which they become mistakes; its shape is {order.shape} and that "
+                f"of y_true {y.shape}."
+            )
         rule = self._rule(np.full(order.shape[0], order.shape[1]))
         gains = np.empty(order.shape)
-        _set_rules.marginals(rule, order, np.ascontiguousarray(y_true), gains)
+        _set_rules.marginals(rule, order, np.ascontiguousarray(y), gains)
         return gains
 
+    def _check_sets(self, y_true) -> tuple[np.ndarray, Groups]:
+        self.check()
+        y, groups = read_truth(y_true, None)
+        self._check_truth(y)
+        return y, groups
+
     def _losses_of_sets(self, sets, wrong: np.ndarray) -> np.ndarray:
-        sizes = np.diff(sets.pointers)
-        value = np.empty(sizes.size)
-        _set_rules.losses(self._rule(sizes), sets, wrong, value)
+        value = np.empty(sets.n_pos.size)
+        _set_rules.losses(self._rule(np.diff(sets.pointers)), sets, wrong, value)
         return value
 
     def _hinge(self, y: np.ndarray, groups: Groups | None) -> SetObjective:
         return RuleHinge(self, y, groups)
 
-    def _truths(self, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # only what is wrong counts, whichever way
-        return np.zeros((1, positive.shape[1]), bool), np.zeros(len(positive), np.int64)
-
-    def _raw_rule(self) -> tuple[int, float, np.ndarray, float]:
+    def _raw_rule(self, longest: int) -> tuple[int, float, np.ndarray, float]:
         """Kind, number, weights and the weight of an element without one; see the kernels."""
         raise NotImplementedError
 
     def _rule(self, sizes: np.ndarray) -> Rule:
         """The rule for sets of these sizes, in units of the loss of a set that is all wrong."""
-        raw = self._raw_rule()
+        raw = self._raw_rule(int(sizes.max(initial=0)))
         distinct, which = np.unique(sizes, return_inverse=True)
         unit = np.ones(distinct.size)
-        for k, size in enumerate(distinct.tolist()):
-            if size == 0:
-                continue
-            gains = np.empty((1, size))
-            whole = np.arange(size)[None]
-            _set_rules.marginals(Rule(*raw, np.ones(1)), whole, np.zeros((1, size), bool), gains)
-            unit[k] = gains.sum()
+        for k in np.flatnonzero(distinct):
+            size = int(distinct[k])
+            whole = Groups.single(size)
+            wrong, value = np.ones(size, bool), np.empty(1)
+            _set_rules.losses(Rule(*raw, np.ones(1)), as_sets(~wrong, whole), wrong, value)
+            unit[k] = value[0]
+        if not np.all(unit > 0.0):
+            raise ValueError(
+                f"{self!r} is 0 if all elements of a set are mispredicted, so it cannot be given "
+                "as a share of that. Increase its parameters."
+            )
         return Rule(*raw, unit[which.reshape(-1)])

@@ -8,10 +8,12 @@ import numpy as np
 
 from skrank._validation import check_positive
 from skrank.kernels._set_rules import CAPPED, CONCAVE, EARLY, JACCARD, MODULAR
-from skrank.losses._set_loss import BaseSetLoss, RuleLoss
+from skrank.losses._set_loss import RuleLoss
 from skrank.losses._set_objective import JaccardHinge
 
 NO_WEIGHTS = np.empty(0)
+# Sums of weights stay finite up to here.
+LARGEST = 1e100
 
 
 class Jaccard(RuleLoss):
@@ -40,16 +42,13 @@ class Jaccard(RuleLoss):
            [ 0.  ,  0.  ,  0.  ]])
     """
 
-    _interchangeable = True
+    _looks_at = "number of positives"
 
-    def _raw_rule(self):
+    def _raw_rule(self, longest):
         return JACCARD, 0.0, NO_WEIGHTS, 1.0
 
     def _hinge(self, y, groups):
         return JaccardHinge(self, y, groups)
-
-    def _truths(self, positive):
-        return BaseSetLoss._truths(self, positive)
 
 
 class Hamming(RuleLoss):
@@ -67,7 +66,7 @@ class Hamming(RuleLoss):
     array([0.75])
     """
 
-    def _raw_rule(self):
+    def _raw_rule(self, longest):
         return MODULAR, 0.0, NO_WEIGHTS, 1.0
 
 
@@ -108,7 +107,7 @@ class CappedWeighted(RuleLoss):
     def _check_truth(self, y) -> None:
         _check_columns(self.weights, y)
 
-    def _raw_rule(self):
+    def _raw_rule(self, longest):
         return CAPPED, float(self.cap), _as_weights(self.weights), 1.0
 
 
@@ -147,7 +146,7 @@ class ConcaveCardinality(RuleLoss):
     def _check_truth(self, y) -> None:
         _check_columns(self.weights, y)
 
-    def _raw_rule(self):
+    def _raw_rule(self, longest):
         return CONCAVE, float(self.alpha), _as_weights(self.weights), 0.0
 
 
@@ -193,8 +192,8 @@ class EarlyDetection(RuleLoss):
                 "but y has one dimension. Give y a row for each sequence."
             )
 
-    def _raw_rule(self):
-        return EARLY, float(self.decay), NO_WEIGHTS, 0.0
+    def _raw_rule(self, longest):
+        return EARLY, 0.0, np.exp(-float(self.decay) * np.arange(longest)), 0.0
 
 
 def _as_weights(weights) -> np.ndarray:
@@ -204,17 +203,21 @@ def _as_weights(weights) -> np.ndarray:
 def _check_weights(weights) -> None:
     if weights is None:
         return
-    try:
-        values = _as_weights(weights)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"weights must be numbers, but reading them failed: {error}.") from error
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(
-            f"weights have shape {values.shape}, but one weight for each column of y is expected."
+    given = np.asarray(weights)
+    if given.dtype.kind not in "buif":
+        raise TypeError(
+            f"weights have dtype {given.dtype}, but numbers are expected, one for each column."
         )
-    if not np.all((values >= 0.0) & (values < np.inf)):
+    if given.ndim != 1 or given.size == 0:
         raise ValueError(
-            f"weights are {values.tolist()}, but they must be finite and not negative."
+            f"weights have shape {given.shape}, but one weight for each column of y is expected."
+        )
+    fine = (given >= 0.0) & (given <= LARGEST)
+    if not np.all(fine):
+        column = int(np.flatnonzero(~fine)[0])
+        raise ValueError(
+            f"The weight of column {column} is {given[column]}, but weights must not be negative, "
+            f"and at most {LARGEST:g}."
         )
 
 

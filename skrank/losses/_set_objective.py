@@ -52,14 +52,14 @@ class SetObjective:
         self._n_rows = y.size
         self._shape = y.shape
         self._weight = 1.0 / groups.n_groups
+        self._work = int(self._sets.pointers[self._n_short])  # of what may be done in parallel
         self.n_sets = groups.n_groups
         self.n_calls = 0
 
     @property
     def parallel(self) -> bool:
         """Whether evaluations use several threads."""
-        end = self._sets.pointers[self._n_short]
-        return self._n_short > 1 and end >= _threads.PARALLEL_ROWS and _threads.several()
+        return self._n_short > 1 and self._work >= _threads.PARALLEL_ROWS and _threads.several()
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``, which may be flat or shaped as ``y``."""
@@ -110,10 +110,11 @@ class JaccardHinge(SetObjective):
         if lowest == highest:
             _jaccard.walk_ties(s, positive, self._sets.n_pos[q], share)
         else:
-            count = _jaccard.make_keys(s, positive, low, lowest, highest, self._keys)
+            count, missing = _jaccard.make_keys(s, positive, low, lowest, highest, self._keys)
             keys = self._keys[:count]
             keys.sort()
-            _jaccard.refine(keys, low, s)
+            if missing:
+                _jaccard.refine(keys, low, s)
             _jaccard.walk(keys, low, s, self._sets.n_pos[q], share)
         return _jaccard.gather(s, share, rows, positive, self._weight, gradient)
 
@@ -138,17 +139,23 @@ class OwnHinge(SetObjective):
     def __init__(self, loss, y, groups: Groups | None = None):
         super().__init__(loss, y, groups)
         self._tables = inspect_sets(loss, self._sets)
+        self._by_size = list(same_sizes(self._sets))
+
+    @property
+    def parallel(self) -> bool:
+        """Whether evaluations use several threads."""
+        return False
 
     def _evaluate(self, scores, gradient, value) -> None:
         sets = self._sets
-        for which, entries in same_sizes(sets):
+        for which, entries in self._by_size:
             rows, positive = sets.rows[entries], sets.positive[entries]
             signs = np.where(positive, 1.0, -1.0)
             s = 1.0 - signs * scores[rows]
             order = np.argsort(-s, axis=1, kind="stable")
             gains = np.empty(s.shape)
             np.put_along_axis(gains, order, self._marginals(order, positive), axis=1)
-            if self._loss.increasing:
+            if self._loss._is_increasing:
                 gains[s <= 0.0] = 0.0
             totals = (gains * s).sum(axis=1)
             gains[totals <= 0.0] = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._groups import Groups
-from skrank.kernels._jaccard import Sets
+from skrank.kernels._sets import Sets
 from skrank.losses._arguments import check_groups
 
 

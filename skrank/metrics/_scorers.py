@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import type_of_target
 
 from skrank._labels import true_indicator
-from skrank.losses._own_sets import as_set_loss
+from skrank.losses._named_sets import as_set_loss
 from skrank.metrics._average_precision import mean_average_precision, mean_over_classes
 from skrank.metrics._inputs import read_queries
 from skrank.metrics._ndcg import mean_ndcg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank.losses._own_sets import as_set_loss
+from skrank.losses._named_sets import as_set_loss
 from skrank.metrics._inputs import read_sets
 from skrank.metrics._ranking import weighted_mean
 
