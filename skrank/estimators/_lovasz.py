@@ -43,7 +43,7 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    C : float, default=10.0
+    C : float, default=30.0
         Weight of the mean loss of the sets against the norm of the weights. Scale the features
         before comparing values. With ``loss="hamming"`` it is the `C` of
         :class:`~sklearn.svm.LinearSVC` (with the hinge loss) times the number of elements in all
@@ -154,7 +154,7 @@ class LovaszHingeClassifier(StructuredSVM, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C=10.0,
+        C=30.0,
         *,
         loss="jaccard",
         surrogate="lovasz",
