@@ -34,6 +34,9 @@ BINARY_SETS = (
     "cover",
 )
 RANKING_SETS = ("mq2008", "mq2007_agg")
+LABEL_SETS = ("scene", "yeast", "emotions", "isbi_membrane_px", "bibtex")
+# Images with this number and higher ones test.
+TEST_IMAGE = 20
 LIBRARIES = (
     "skrank",
     "numpy",
@@ -94,16 +97,46 @@ def load_binary(folder: Path, name: str, max_rows: int | None = None):
     A sparse array is stored by its parts, X_data, X_indices, X_indptr and X_shape.
     """
     with np.load(folder / f"{name}.npz", allow_pickle=False) as archive:
-        y = archive["y"] == 1
-        if "X" in archive:
-            X = archive["X"].astype(np.float64)
-        else:
-            parts = [archive[f"X_{part}"] for part in ("data", "indices", "indptr")]
-            X = sp.csr_array(tuple(parts), shape=tuple(archive["X_shape"])).astype(np.float64)
+        X, y = _read_features(archive), archive["y"] == 1
     if max_rows is not None and max_rows < y.size:
         chosen = stratified_rows(y, max_rows)
         X, y = X[chosen], y[chosen]
     return X, y
+
+
+def _read_features(archive):
+    """Dense or CSR, as float64."""
+    if "X" in archive:
+        return archive["X"].astype(np.float64)
+    parts = [archive[f"X_{part}"] for part in ("data", "indices", "indptr")]
+    return sp.csr_array(tuple(parts), shape=tuple(archive["X_shape"])).astype(np.float64)
+
+
+class LabelSets(NamedTuple):
+    """Features and labels; a set is a row of labels, or the rows of an image, which share them."""
+
+    X: np.ndarray | sp.csr_array
+    y: np.ndarray
+    image: np.ndarray | None
+    test: np.ndarray
+
+    @property
+    def n_elements(self) -> int:
+        """Elements of all sets of the official training part."""
+        return self.y[~self.test].size
+
+
+def load_label_sets(folder: Path, name: str, every: int = 1) -> LabelSets:
+    """Rows with several labels, or pixels of images, of which the last third tests.
+
+    Only each so many-th row, or pixel of an image, is kept.
+    """
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as archive:
+        X = _read_features(archive)[::every]
+        if "image" not in archive:
+            return LabelSets(X, archive["Y"][::every] > 0, None, archive["test"][::every])
+        image = archive["image"][::every]
+        return LabelSets(X, archive["y"][::every] > 0, image, image >= TEST_IMAGE)
 
 
 class RankingSet(NamedTuple):
