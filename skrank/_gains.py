@@ -12,6 +12,31 @@ LARGEST_GRADE = 1000.0
 
 def check_grades(y, name: str) -> np.ndarray:
     """Grades as float64; an error unless they are finite numbers that are not negative."""
+    grades = _as_numbers(y, name)
+    fine = (grades >= 0.0) & (grades < np.inf)
+    if not np.all(fine):
+        row = int(np.flatnonzero(~fine)[0])
+        raise ValueError(
+            f"{name} is {grades[row]} at row {row}, but grades of relevance must be finite and not "
+            "negative. Use 0 for irrelevant rows, for example with (y == 1) for labels -1 and 1, "
+            "and drop rows without a grade."
+        )
+    return grades
+
+
+def check_real_relevance(y, name: str) -> np.ndarray:
+    """Relevance as float64; an error unless all are finite numbers."""
+    relevance = _as_numbers(y, name)
+    if not np.all(np.isfinite(relevance)):
+        row = int(np.flatnonzero(~np.isfinite(relevance))[0])
+        raise ValueError(
+            f"{name} is {relevance[row]} at row {row}, but relevance must be finite. Drop rows "
+            "without a known relevance."
+        )
+    return relevance
+
+
+def _as_numbers(y, name: str) -> np.ndarray:
     grades = np.asarray(y)
     if grades.dtype.kind == "O":
         grades = np.array(grades.tolist())  # numbers among objects get their own type again
@@ -26,16 +51,7 @@ def check_grades(y, name: str) -> np.ndarray:
             f"{name} has shape {grades.shape}, but one grade for each row is expected. Pass a 1d "
             "array, and say with qid which rows are ranked together."
         )
-    grades = grades.astype(np.float64)
-    fine = (grades >= 0.0) & (grades < np.inf)
-    if not np.all(fine):
-        row = int(np.flatnonzero(~fine)[0])
-        raise ValueError(
-            f"{name} is {grades[row]} at row {row}, but grades of relevance must be finite and not "
-            "negative. Use 0 for irrelevant rows, for example with (y == 1) for labels -1 and 1, "
-            "and drop rows without a grade."
-        )
-    return grades
+    return grades.astype(np.float64)
 
 
 def check_gain(gain: object) -> None:

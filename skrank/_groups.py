@@ -49,7 +49,11 @@ class Groups:
         """One list for each distinct value of ``qid``; ``None`` makes a single list."""
         if qid is None:
             return cls.single(n_rows)
-        codes, n_groups = encode_qid(qid, n_rows)
+        return cls.from_codes(*encode_qid(qid, n_rows))
+
+    @classmethod
+    def from_codes(cls, codes: np.ndarray, n_groups: int) -> Groups:
+        """One list for each of the numbers 0, 1, ..., which ``codes`` gives for each row."""
         rows = np.argsort(codes, kind="stable")
         pointers = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_groups))])
         return cls(rows, pointers)

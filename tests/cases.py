@@ -5,8 +5,9 @@ import pytest
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from skrank import _threads
 from skrank._groups import Groups
-from skrank.losses import AveragePrecision, _lists, _threads
+from skrank.losses import AveragePrecision, _lists
 from skrank.losses._objective import ALGORITHMS
 
 CLASSIC = [name for name in ALGORITHMS if name != "auto"]

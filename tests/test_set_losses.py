@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from skrank import _threads
 from skrank.losses import (
     CappedWeighted,
     ConcaveCardinality,
@@ -23,7 +24,6 @@ from skrank.losses import (
     _inspection,
     _rescaling,
     _set_objective,
-    _threads,
 )
 
 WEIGHTS = [1.0, 0.5, 0.2, 0.0, 2.0, 0.7, 0.3]

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._graphs import Graph
 from skrank._groups import Groups, weight_of_each_query
 from skrank._operators import as_operator
 from skrank.estimators._base import StructuredSVM, solve_each
 from skrank.losses._objective import InterleavingObjective
+from skrank.losses._ranking_risk import PairObjective, RankingRisk
 from skrank.metrics import mean_over_queries
 from skrank.solvers import minimise
 from skrank.solvers._qp import make_qp
@@ -80,7 +82,7 @@ class Ranker(StructuredSVM, BaseEstimator):
         else:
             _warn_of_real_values(y)
             relevance = y > lowest
-        _check_rankable(relevance, groups, weight)
+        _check_rankable(loss, relevance, groups, weight)
         objective = _bind(loss, relevance, groups, None if query_weight is None else weight)
         operator = as_operator(X)
         start = self.coef_ if warm else None
@@ -183,10 +185,14 @@ class Ranker(StructuredSVM, BaseEstimator):
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
         relevance = y if _is_graded(loss) else y > self._lowest
         losses = loss.loss_of_each_list(relevance, scores, groups)
-        highest = np.maximum.reduceat(relevance[groups.rows], groups.pointers[:-1])
-        why = "there is no relevant row"
-        if np.any(np.isnan(losses) & (highest > 0)):
-            why += ", or no irrelevant one to compare it with"
+        if hasattr(loss, "weight_of_each_list"):
+            weight = weight * loss.weight_of_each_list(relevance, groups)
+        why = "no two rows of a query differ in relevance"
+        if not _is_real_valued(loss):
+            highest = np.maximum.reduceat(relevance[groups.rows], groups.pointers[:-1])
+            why = "there is no relevant row"
+            if np.any(np.isnan(losses) & (highest > 0)):
+                why += ", or no irrelevant one to compare it with"
         return mean_over_queries(1.0 - losses, weight, "The score", why)
 
     def __sklearn_tags__(self):
@@ -199,6 +205,11 @@ class Ranker(StructuredSVM, BaseEstimator):
 def _is_graded(loss) -> bool:
     """Whether a loss takes grades of relevance, or relevant and irrelevant rows only."""
     return getattr(loss, "graded", False)
+
+
+def _is_real_valued(loss) -> bool:
+    """Whether a loss takes relevance of any sign, none of which says "irrelevant"."""
+    return getattr(loss, "real_valued", False)
 
 
 def _bind(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray | None):
@@ -217,7 +228,7 @@ def _bind(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray | None
 
 def _check_objective(loss, objective, n_rows: int):
     """Call what a user's loss gave once, and say what is wrong with the result."""
-    if isinstance(objective, InterleavingObjective):
+    if isinstance(objective, InterleavingObjective | PairObjective):
         return objective
     name = type(loss).__name__
     if not callable(objective):
@@ -261,32 +272,41 @@ def _check_numbers(y: np.ndarray) -> np.ndarray:
     return y
 
 
-def _check_rankable(relevance: np.ndarray, groups: Groups, weight: np.ndarray) -> None:
-    """Count the queries in which all rows are alike; warn of them, or raise if they are all."""
-    ordered = relevance[groups.rows]
-    starts = groups.pointers[:-1]
-    highest = np.maximum.reduceat(ordered, starts)
+def _check_rankable(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray) -> None:
+    """Count the queries with nothing to rank; warn of them, or raise if they are all."""
+    graph = loss.check() if isinstance(loss, RankingRisk) else Graph()
+    lacking, what = graph.lacking(relevance, groups)
     counted = weight > 0.0
-    same = counted & (highest == np.minimum.reduceat(ordered, starts))
-    n_same, n_queries = int(np.count_nonzero(same)), int(np.count_nonzero(counted))
-    if groups.n_groups == 1 and n_same:
+    lacking &= counted
+    n_lacking, n_queries = int(np.count_nonzero(lacking)), int(np.count_nonzero(counted))
+    if groups.n_groups == 1 and n_lacking:
+        if relevance.min() == relevance.max():
+            what = f"All {relevance.size} rows are of the same relevance"
+        else:
+            what = f"There are no {what} among the {relevance.size} rows"
+        folds = "mixed ones, cv=KFold(shuffle=True)"
+        if not _is_real_valued(loss):
+            folds = "stratified ones, cv=StratifiedKFold()"
         raise ValueError(
-            f"All {relevance.size} rows are of the same relevance, so there is nothing to rank. "
-            "Check how y was made or split; a search over folds of one list needs stratified "
-            "ones, cv=StratifiedKFold()."
+            f"{what}, so there is nothing to rank. Check how y was made or split; a search over "
+            f"folds of one list needs {folds}."
         )
-    if n_same == n_queries:
+    if n_lacking == n_queries:
         weighty = "" if counted.all() else " of positive weight"
         raise ValueError(
-            f"None of the {n_queries} queries{weighty} has rows of different relevance, so there "
-            "is nothing to rank. Check y and qid: rows to be ranked against each other have the "
-            "same qid."
+            f"None of the {n_queries} queries{weighty} has {what}, so there is nothing to rank. "
+            "Check y and qid: rows to be ranked against each other have the same qid."
         )
-    if n_same:
-        n_irrelevant = int(np.count_nonzero(same & (highest == relevance.min())))
+    if n_lacking:
+        ordered = relevance[groups.rows]
+        highest = np.maximum.reduceat(ordered, groups.pointers[:-1])
+        n_irrelevant = int(np.count_nonzero(lacking & (highest == relevance.min())))
+        remark = (
+            "" if _is_real_valued(loss) else f" ({n_irrelevant} of them without a relevant row)"
+        )
         warnings.warn(
-            f"{n_same} of {n_queries} queries have rows of one relevance only ({n_irrelevant} of "
-            "them without a relevant row). They have nothing to rank and are left out.",
+            f"{n_lacking} of {n_queries} queries have no {what}{remark}. They have nothing to rank "
+            "and are left out.",
             UserWarning,
             stacklevel=3,
         )

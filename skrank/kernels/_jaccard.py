@@ -116,29 +116,6 @@ def make_keys(s, positive, low, lowest, highest, keys):
 
 
 @jit
-def refine(keys, low, s):
-    """Put sorted keys right where the bits left to s do not tell entries apart."""
-    entry = (np.int64(1) << (low - 1)) - 1
-    last = 0
-    while last < keys.size:
-        first = last
-        last += 1
-        differ = False
-        while last < keys.size and keys[last] >> low == keys[first] >> low:
-            differ |= s[keys[last] & entry] != s[keys[first] & entry]
-            last += 1
-        if not differ:
-            continue
-        run = keys[first:last].copy()
-        values = np.empty(run.size)
-        for k in range(run.size):
-            values[k] = s[run[k] & entry]
-        order = np.argsort(values, kind="mergesort")
-        for k in range(run.size):
-            keys[first + k] = run[order[k]]
-
-
-@jit
 def walk(keys, low, s, m, share):
     """What each mistake of a set adds to its loss, by entry, from its sorted keys."""
     entry = (np.int64(1) << (low - 1)) - 1

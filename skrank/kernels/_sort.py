@@ -1,4 +1,4 @@
-"""Sorting what is short."""
+"""Sorting what is short, and by whole numbers what is long."""
 
 from __future__ import annotations
 
@@ -29,3 +29,29 @@ def ascending_order(values):
         order[place + equals[place]] = i
         equals[place] += 1
     return order
+
+
+@jit
+def refine(keys, low, n_entry_bits, values):
+    """Put sorted keys right where their bits above ``low`` do not tell entries apart.
+
+    The last bits of a key are the number of the entry, by whose value it is sorted.
+    """
+    entry = (np.int64(1) << n_entry_bits) - 1
+    last = 0
+    while last < keys.size:
+        first = last
+        last += 1
+        differ = False
+        while last < keys.size and keys[last] >> low == keys[first] >> low:
+            differ |= values[keys[last] & entry] != values[keys[first] & entry]
+            last += 1
+        if not differ:
+            continue
+        run = keys[first:last].copy()
+        run_values = np.empty(run.size)
+        for k in range(run.size):
+            run_values[k] = values[run[k] & entry]
+        order = np.argsort(run_values, kind="mergesort")
+        for k in range(run.size):
+            keys[first + k] = run[order[k]]

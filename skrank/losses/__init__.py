@@ -10,6 +10,7 @@ from skrank.losses._hinge import Hinge
 from skrank.losses._ndcg import NDCG
 from skrank.losses._own import PositionLoss, QSLoss
 from skrank.losses._own_sets import SetLoss
+from skrank.losses._ranking_risk import RankingRisk
 from skrank.losses._set_losses import (
     CappedWeighted,
     ConcaveCardinality,
@@ -33,6 +34,7 @@ __all__ = [
     "PrecisionAtK",
     "QSLoss",
     "ROCArea",
+    "RankingRisk",
     "ReciprocalRank",
     "SetLoss",
 ]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skrank import _threads
 from skrank.kernels import _classic, _interleaving, _lists
-from skrank.losses import _threads
 from skrank.losses._arguments import check_scores
 from skrank.losses._lists import Thresholds
 

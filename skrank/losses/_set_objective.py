@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank import _threads
 from skrank._groups import Groups
 from skrank.kernels import _jaccard, _set_rules
-from skrank.losses import _threads
+from skrank.kernels._sort import refine
 from skrank.losses._arguments import check_scores
 from skrank.losses._inspection import inspect_sets
 from skrank.losses._sets import as_sets, not_empty, read_truth, same_sizes, short_first
@@ -114,7 +115,7 @@ class JaccardHinge(SetObjective):
             keys = self._keys[:count]
             keys.sort()
             if missing:
-                _jaccard.refine(keys, low, s)
+                refine(keys, low, low - 1, s)
             _jaccard.walk(keys, low, s, self._sets.n_pos[q], share)
         return _jaccard.gather(s, share, rows, positive, self._weight, gradient)
 

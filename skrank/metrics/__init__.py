@@ -12,6 +12,7 @@ from skrank.metrics._ndcg import mean_ndcg
 from skrank.metrics._ndcg import ndcg_per_query as ndcg_per_query
 from skrank.metrics._precision_at_k import mean_precision_at_k
 from skrank.metrics._ranking import mean_over_queries as mean_over_queries
+from skrank.metrics._ranking_risk import ranking_risk
 from skrank.metrics._reciprocal_rank import mean_reciprocal_rank
 from skrank.metrics._scorers import MeanAveragePrecisionScorer as MeanAveragePrecisionScorer
 from skrank.metrics._scorers import (
@@ -23,6 +24,7 @@ from skrank.metrics._scorers import (
     mean_ndcg_scorer,
     mean_precision_at_k_scorer,
     mean_reciprocal_rank_scorer,
+    ranking_risk_scorer,
 )
 from skrank.metrics._sets import dice_loss, jaccard_loss, set_loss
 
@@ -41,5 +43,7 @@ __all__ = [
     "mean_precision_at_k_scorer",
     "mean_reciprocal_rank",
     "mean_reciprocal_rank_scorer",
+    "ranking_risk",
+    "ranking_risk_scorer",
     "set_loss",
 ]

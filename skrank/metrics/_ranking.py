@@ -72,22 +72,28 @@ def weighted_mean(values: np.ndarray, weight: np.ndarray) -> float:
 
 
 def mean_over_queries(
-    values: np.ndarray, weight: np.ndarray, measure: str, why: str = "there is no relevant row"
+    values: np.ndarray,
+    weight: np.ndarray,
+    measure: str,
+    why: str = "there is no relevant row",
+    worst: float = 0.0,
 ) -> float:
-    """Weighted mean where the measure is defined, 0.0 if it is nowhere; warns of the rest.
+    """Weighted mean where the measure is defined, the worst if it is nowhere; warns of the rest.
 
     Queries of weight zero are as if they were not there, so there is no warning of them.
     """
     mean = weighted_mean(values, weight)
     counts = weight > 0.0
     n_undefined = np.count_nonzero(np.isnan(values[counts]))
-    if n_undefined:
+    if n_undefined or np.isnan(mean):
         weighty = "" if counts.all() else " of positive weight"
         where = f" for {n_undefined} of {np.count_nonzero(counts)} queries{weighty}"
-        left = "The result is set to 0.0." if np.isnan(mean) else "They are left out of the mean."
+        left = (
+            f"The result is set to {worst}." if np.isnan(mean) else "They are left out of the mean."
+        )
         warnings.warn(
             f"{measure} is undefined{where if values.size > 1 else ''}: {why}. {left}",
             UndefinedMetricWarning,
             stacklevel=3,
         )
-    return 0.0 if np.isnan(mean) else mean
+    return worst if np.isnan(mean) else mean

@@ -17,6 +17,7 @@ from skrank.metrics._average_precision import mean_average_precision, mean_over_
 from skrank.metrics._inputs import read_queries
 from skrank.metrics._ndcg import mean_ndcg
 from skrank.metrics._precision_at_k import mean_precision_at_k
+from skrank.metrics._ranking_risk import ranking_risk
 from skrank.metrics._reciprocal_rank import mean_reciprocal_rank
 from skrank.metrics._sets import dice_loss, jaccard_loss, set_loss
 
@@ -31,7 +32,8 @@ def make_ranking_scorer(metric, **options):
     Classifiers are scored by their ``decision_function``, or else by the probabilities of
     the second of their two `classes_`; rows of that class have relevance 1, the others 0.
     Everything else is scored by ``predict``, with `y` as it is: grades of relevance for
-    :func:`mean_ndcg`, 1 for relevant rows for the measures of binary relevance.
+    :func:`mean_ndcg`, any numbers for :func:`ranking_risk`, 1 for relevant rows for the measures of
+    binary relevance.
 
     Parameters
     ----------
@@ -39,7 +41,8 @@ def make_ranking_scorer(metric, **options):
         One of :func:`mean_average_precision`, :func:`mean_ndcg`,
         :func:`mean_reciprocal_rank` and :func:`mean_precision_at_k`, or a function of your
         own, ``metric(y_true, y_score, *, qid=None, query_weight=None, **options)``, that
-        gives higher values to better rankings.
+        gives higher values to better rankings. Of :func:`ranking_risk`, which is lower for
+        better ones, the score is one minus it.
     **options
         Keyword arguments for the metric, such as `k`.
 
@@ -223,7 +226,8 @@ class RankingScorer(MetricScorer):
             if "pos_label" in inspect.signature(self.metric).parameters:
                 _check_ones(y)
             scores = estimator.predict(X)
-        return self.metric(y, scores, qid=qid, query_weight=query_weight, **self.options)
+        value = self.metric(y, scores, qid=qid, query_weight=query_weight, **self.options)
+        return 1.0 - value if self.metric is ranking_risk else value
 
 
 class SetScorer(MetricScorer):
@@ -333,5 +337,6 @@ mean_average_precision_scorer = MeanAveragePrecisionScorer()
 mean_ndcg_scorer = make_ranking_scorer(mean_ndcg)
 mean_reciprocal_rank_scorer = make_ranking_scorer(mean_reciprocal_rank)
 mean_precision_at_k_scorer = make_ranking_scorer(mean_precision_at_k, k=10)
+ranking_risk_scorer = make_ranking_scorer(ranking_risk)
 mean_jaccard_scorer = make_set_scorer(jaccard_loss)
 mean_dice_scorer = make_set_scorer(dice_loss)

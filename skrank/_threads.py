@@ -32,8 +32,12 @@ def several() -> bool:
     return not FORKED and numba.get_num_threads() > 1
 
 
+def n_parts(n: int) -> int:
+    """In how many parts n things are done."""
+    return min(PARTS_A_THREAD * numba.get_num_threads(), n)
+
+
 def run_in_parts(kernel, n: int, *arguments) -> None:
     """Call a parallel kernel with the number of parts, of things to do, and its arguments."""
-    n_parts = min(PARTS_A_THREAD * numba.get_num_threads(), n)
     with LOCK:
-        kernel(n_parts, n, *arguments)
+        kernel(n_parts(n), n, *arguments)
