@@ -57,13 +57,18 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 MARKERS = "osD^vPX*"
 
 
-def parse_arguments(description: str) -> argparse.Namespace:
-    """--data, --small, --out and --threads; makes the output folder and sets the threads."""
+def parse_arguments(description: str, **options: dict) -> argparse.Namespace:
+    """--data, --small, --out and --threads; makes the output folder and sets the threads.
+
+    Further options of a script are given by name, with what ``add_argument`` takes.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", type=Path, help="folder with data sets as .npz files")
     parser.add_argument("--small", action="store_true", help="a run of some seconds")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--threads", type=int, default=1, help="of BLAS, OpenMP and numba alike")
+    for name, settings in options.items():
+        parser.add_argument(f"--{name}", **settings)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     threadpool_limits(arguments.threads)
