@@ -75,6 +75,9 @@ def choose_threshold(scores, positive, criterion: str | float, weight=None) -> f
         return float(criterion)
     scores = np.asarray(scores, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
+    if weight is not None and not np.all(weight > 0.0):
+        counted = weight > 0.0  # the others leave no trace, not even as a neighbouring score
+        scores, positive, weight = scores[counted], positive[counted], weight[counted]
 
     order = np.argsort(scores)
     in_order = scores[order]

@@ -85,7 +85,7 @@ def test_an_interrupt_in_the_first_stage(monkeypatch):
     evaluate = HingeObjective.__call__
 
     def interrupted(self, scores):
-        if self.n_calls == 20:
+        if self.n_calls == 8:
             self.n_calls += 1
             raise KeyboardInterrupt
         return evaluate(self, scores)

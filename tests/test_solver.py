@@ -7,7 +7,7 @@ from reference import all_rankings, violations
 
 from skrank._groups import Groups
 from skrank._operators import as_operator
-from skrank.losses import AveragePrecision, Hinge
+from skrank.losses import AveragePrecision, Hinge, RankingRisk, ROCArea
 from skrank.solvers import _history, _minimise, minimise
 from skrank.solvers._cutting_plane import _lowest
 from skrank.solvers._subspace import Basis
@@ -150,6 +150,39 @@ def test_no_scores_are_evaluated_twice():
         minimise(recording, as_operator(X), C)
         # but for the objective that is reported
         assert len(set(seen[:-1])) == len(seen) - 1
+
+
+class Priced:
+    """An objective that says what a call costs, in multiplications of a pass."""
+
+    def __init__(self, objective, work):
+        self.objective = objective
+        self.work = work
+
+    def __call__(self, scores):
+        return self.objective(scores)
+
+
+@pytest.mark.parametrize("loss", [RankingRisk(), ROCArea()])
+def test_line_search_weighs_the_oracle_against_the_data(loss):
+    X, y = problem(400, 30, shift=0.3)
+    objective = loss.bind(y, Groups.single(400))
+    cheap, dear = (
+        minimise(Priced(objective, work), as_operator(X), 10.0, tol=1e-4) for work in (1, 10**9)
+    )
+    assert cheap.status == dear.status == "converged"
+    # one call at the start, one an iteration, which the last may save, and one for what is reported
+    assert dear.history["oracle_calls"][-1] <= dear.n_iter + 2
+    assert cheap.history["oracle_calls"][-1] > cheap.n_iter + 2
+    assert dear.history["passes"][-1] > cheap.history["passes"][-1]
+
+
+def test_same_data_same_weights():
+    """What is spent is counted, not timed."""
+    X, y = problem()
+    first, again = (minimise(bind(y), as_operator(X), 100.0) for _ in range(2))
+    assert np.array_equal(first.coef, again.coef)
+    assert first.history["oracle_calls"].tolist() == again.history["oracle_calls"].tolist()
 
 
 def test_max_iter_is_reported():

@@ -121,3 +121,15 @@ def test_small_scores_are_still_apart_next_to_the_threshold(criterion, label):
     scores = 1e-17 * np.arange(10.0)
     threshold = choose_threshold(scores, np.full(10, label), criterion)
     assert np.all(np.diff(scores - threshold) > 0)
+
+
+@pytest.mark.parametrize("criterion", NAMES)
+def test_rows_of_weight_zero_leave_no_trace(criterion):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        scores, positive = rng.standard_normal(12), rng.random(12) < 0.5
+        weight = rng.integers(0, 3, 12).astype(float)
+        weight[:2] = 1.0
+        rows = np.repeat(np.arange(12), weight.astype(int))
+        expected = choose_threshold(scores[rows], positive[rows], criterion)
+        assert choose_threshold(scores, positive, criterion, weight) == expected

@@ -14,6 +14,8 @@ from skrank.metrics._ranking_risk import risk_of_each_list
 
 RESCALINGS = ("slack", "margin")
 ALGORITHMS = ("auto", "quadratic")
+# Multiplications of a pass over dense data that take as long as the oracle does for a row.
+WORK_OF_A_ROW = 150
 
 
 class PairObjective:
@@ -49,6 +51,11 @@ class PairObjective:
     def parallel(self) -> bool:
         """Whether evaluations use several threads."""
         return self._sums.parallel
+
+    @property
+    def work(self) -> int:
+        """What a call costs, in multiplications of a pass over dense data."""
+        return WORK_OF_A_ROW * self._sums.lists.row_of.size
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and one subgradient at ``scores``."""

@@ -75,6 +75,9 @@ class ConstrainedPlanes(CuttingPlanes):
             super().set_best(point)
 
     def advance(self, w: np.ndarray, scores: np.ndarray) -> None:
+        longest = self.longest_step(scores)
+        if 0.0 < longest < self.reach:  # planes may lie beyond, but the best point may not
+            self.set_best(self.between(self.best, w, scores, longest))
         super().advance(w, scores)
         shortfall = 1.0 - self.margins(scores)
         shortfall[np.isin(self.rows, self._rows_in_planes())] = 0.0

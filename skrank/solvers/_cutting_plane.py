@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from typing import cast
 
 import numpy as np
 
@@ -23,12 +24,20 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 SparseVector = tuple[np.ndarray, np.ndarray]
 NO_GRADIENT: SparseVector = (np.empty(0, np.int64), np.empty(0))
 
-# The next plane lies a little beyond the best point: at it, planes would repeat each other.
-BEYOND_BEST = 0.1
+# How far on the way to the model's minimiser the first line search begins, the least and the
+# furthest that later ones do, and what this changes by when the minimum is beyond and before it.
+FIRST_REACH = 0.3
+NEAREST, FURTHEST = 0.05, 1.0
+LONGER, SHORTER = 1.5, 0.5
+# A point is tried at most so many times as far as the one before.
+STRIDE = 4.0
 MAX_IDLE = 30
 MAX_LINE_SEARCH = 3
-# The share of the gap that more line search must promise to gain.
-ENOUGH = 0.7
+# The share of the gap that more line search must promise to gain, for a call of the oracle that
+# takes as long as a pass over the data.
+WORTHWHILE = 0.1
+# Multiplications of a pass that take as long as what most losses do for a row.
+WORK_OF_A_ROW = 30
 # How much more exact than the gap aimed at the quadratic programmes are solved.
 QP_SHARE = 0.1
 
@@ -69,6 +78,7 @@ class CuttingPlanes:
         self.C = C
         self.history = history
         self.max_idle = MAX_IDLE
+        self.reach = FIRST_REACH
         self.products = "data"
         self.keep_gradients = keep_gradients
         self.gradients = [NO_GRADIENT]  # of each plane
@@ -161,13 +171,8 @@ class CuttingPlanes:
             self.advance(w, self.scores(w))
 
     def advance(self, w: np.ndarray, scores: np.ndarray) -> None:
-        """Move the best point towards new weights, as far as it pays, and cut beyond it."""
-        self.set_best(self.line_search(w, scores))
-        # at the end of the line nothing lies beyond
-        at_end = self.best.w is w
-        beyond = self.best if at_end else self.between(self.best, w, scores, BEYOND_BEST)
-        self.add_plane(beyond)
-        self.set_best(beyond)
+        """Search the line to new weights, and cut at the lowest point found there."""
+        self.add_plane(self.line_search(w, scores))
 
     def set_best(self, point: Point) -> None:
         if point.primal < self.primal:
@@ -181,45 +186,55 @@ class CuttingPlanes:
             start.w + u * (w - start.w), start.scores + u * (scores - start.scores)
         )
 
-    def longest_step(self, scores: np.ndarray) -> float:
-        """How far the line search may go, as a multiple of the way to the new scores."""
-        return np.inf
+    @property
+    def worthwhile(self) -> float:
+        """The share of the gap that one more call of the oracle must promise to gain.
+
+        The dearer a call is compared with a pass over the data, the more. Both are counted, not
+        timed: the same data give the same weights on a busy machine.
+        """
+        work = getattr(self.objective, "work", WORK_OF_A_ROW * self.operator.shape[0])
+        return WORTHWHILE * max(work / max(self.operator.work, 1), 1.0)
 
     def line_search(self, w: np.ndarray, scores: np.ndarray) -> Point:
-        """The lowest point found on the ray from the best point to w.
+        """The lowest of the points tried on the line from the best point to w.
 
-        On the ray the norm is a known parabola and the risk is convex; its tangents on both
-        sides of the minimum bound what further search can gain.
+        On the line the norm is a known parabola and the risk is convex; its tangents on both
+        sides of the minimum bound what further search can gain. The first point is tried where
+        the minimum was last, and often the only one: the plane there serves the next iteration
+        better than a lower point of this one.
         """
         start = self.best
         direction = w - start.w
         along = scores - start.scores
         linear = float(start.w @ direction)
         curvature = float(direction @ direction)
-        enough = ENOUGH * (self.primal - self.dual)
+        constant = 0.5 * float(start.w @ start.w)
+        enough = self.worthwhile * (self.primal - self.dual)
         # tangents of C R as (value at u = 0, slope), to the left and to the right of the minimum
         left = (self.C * start.risk, self.C * float(start.gradient @ along))
         right = None
-        best = start
-        constant = 0.5 * float(start.w @ start.w)
-        longest = self.longest_step(scores)
-        u = min(1.0, longest)
+        lowest = None
+        u = self.reach
         for _ in range(MAX_LINE_SEARCH):
             point = self.between(start, w, scores, u)
-            if point.primal < best.primal:
-                best = point
+            self.set_best(point)
+            if lowest is None or point.primal < lowest.primal:
+                lowest = point
             slope = self.C * float(point.gradient @ along)
             tangent = (self.C * point.risk - u * slope, slope)
             if linear + u * curvature + slope < 0.0:
                 left = tangent
             else:
                 right = tangent
+            longest = STRIDE * u
             u, bound = _lowest(linear, curvature, left, right)
-            blocked = right is None and u >= longest
-            if best.primal - (constant + bound) <= enough or u <= 0.0 or blocked:
+            if u <= 0.0 or self.primal - (constant + bound) <= enough:
                 break
             u = min(u, longest)
-        return best
+        factor = LONGER if u > self.reach else SHORTER
+        self.reach = min(max(factor * self.reach, NEAREST), FURTHEST)
+        return cast(Point, lowest)
 
 
 def _lowest(
