@@ -16,7 +16,7 @@ from skrank.kernels._sort import refine
 
 WEIGHTS = ("difference", "uniform")
 # From so many rows on, a node is worth the work of all threads.
-WIDE = 2**15
+WIDE = 2**17
 
 
 @jit
