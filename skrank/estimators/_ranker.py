@@ -47,12 +47,11 @@ class Ranker(StructuredSVM, BaseEstimator):
             Relevance of each row, the higher the more relevant.
         qid : array-like of shape (n_samples,), default=None
             The query of each row, in any order and of any sortable type: rows are ranked within
-            their query only and the loss is the mean over queries. Queries whose rows are all of
-            one relevance have nothing to rank and are left out; a warning says how many they are.
-            None makes all rows one query.
+            their query only. Queries whose rows are all of one relevance have nothing to rank and
+            are left out; a warning says how many they are. None makes all rows one query.
         query_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's query in the mean, the same for all rows of a query. A query of
-            weight 2 counts like two queries.
+            Weight of each row's query, the same for all rows of a query. A query of weight 2
+            counts like two queries.
 
         Returns
         -------
@@ -142,7 +141,7 @@ class Ranker(StructuredSVM, BaseEstimator):
         return self.predict(X)
 
     def score(self, X, y, sample_weight=None, *, qid=None, query_weight=None):
-        """One minus the mean loss over queries: the measure that the estimator is trained for.
+        """One minus the loss of the rankings: the measure that the estimator is trained for.
 
         Parameters
         ----------
@@ -156,12 +155,12 @@ class Ranker(StructuredSVM, BaseEstimator):
         qid : array-like of shape (n_samples,), default=None
             The query of each row; None makes all rows one query.
         query_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's query in the mean.
+            Weight of each row's query, the same for all rows of a query.
 
         Returns
         -------
         score : float
-            The weighted mean over queries with a relevant row; 0 if there is none.
+            The mean over queries for which it is defined; 0, with a warning, if there is none.
         """
         scores = self.predict(X)
         if sample_weight is not None:

@@ -21,7 +21,7 @@ class StructRankSVM(Ranker):
 
     Parameters
     ----------
-    C : float, default=10.0
+    C : float, default=100.0
         Weight of the loss, which is 1 at ``w = 0`` on any data, against the norm of the weights.
         It means the same for any number of rows and any unit of y. Scale the features before
         comparing values.
@@ -140,7 +140,7 @@ class StructRankSVM(Ranker):
 
     def __init__(
         self,
-        C=10.0,
+        C=100.0,
         *,
         graph="complete",
         rescaling="slack",
