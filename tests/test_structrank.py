@@ -235,13 +235,13 @@ def test_queries_with_nothing_to_rank_are_counted(measured):
     kept = qid > 3
     y = np.where(kept, y, -5.0)
     with pytest.warns(UserWarning, match=r"4 of 20 queries have no rows of diff.*rank") as seen:
-        model = StructRankSVM().fit(X, y, qid=qid)
+        model = StructRankSVM(**PRECISE).fit(X, y, qid=qid)
     assert len(seen) == 1
     assert "without a relevant row" not in str(seen[0].message)
-    expected = StructRankSVM().fit(X[kept], y[kept], qid=qid[kept])
-    assert_allclose(model.coef_, expected.coef_)
+    expected = StructRankSVM(**PRECISE).fit(X[kept], y[kept], qid=qid[kept])
+    assert_allclose(model.coef_, expected.coef_, atol=1e-4)
     # in a sum over all pairs these queries are not missing
-    assert model.score(X, y, qid=qid) == expected.score(X[kept], y[kept], qid=qid[kept])
+    assert model.score(X, y, qid=qid) == model.score(X[kept], y[kept], qid=qid[kept])
     with pytest.warns(UserWarning, match="have no rows on both sides of relevance_threshold=2"):
         StructRankSVM(graph="bipartite", relevance_threshold=2).fit(X, y, qid=qid)
     short = np.concatenate([np.flatnonzero(qid == 5)[:3], np.flatnonzero(kept & (qid != 5))])
@@ -325,7 +325,7 @@ def test_as_a_loss_of_ranksvc(measured):
     X, y, qid = measured
     for options in ({}, {"graph": "bipartite", "top": 5}):
         expected = StructRankSVM(**options).fit(X, y, qid=qid)
-        model = RankSVC(loss=RankingRisk(**options)).fit(X, y, qid=qid)
+        model = RankSVC(loss=RankingRisk(**options), C=expected.C).fit(X, y, qid=qid)
         assert_array_equal(model.coef_, expected.coef_)
         assert model.score(X, y, qid=qid) == expected.score(X, y, qid=qid)
 
