@@ -319,6 +319,7 @@ def draw(results: dict[str, dict]):
         axis.set_yticks(range(len(shown)), labels if axis is axes[0, 0] else [], fontsize=8)
         axis.invert_yaxis()
         axis.tick_params(axis="x", labelsize=7)
+        axis.locator_params(axis="x", nbins=4)
         axis.grid(axis="x", alpha=0.3)
         axis.set_title(name, fontsize=11)
     figure.supxlabel("ranking risk minus that of ridge with the same features", fontsize=10)
