@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -12,7 +13,7 @@ LARGEST_GRADE = 1000.0
 
 def check_grades(y, name: str) -> np.ndarray:
     """Grades as float64; an error unless they are finite numbers that are not negative."""
-    grades = _as_numbers(y, name)
+    grades = as_numbers(y, name).astype(np.float64)
     fine = (grades >= 0.0) & (grades < np.inf)
     if not np.all(fine):
         row = int(np.flatnonzero(~fine)[0])
@@ -26,7 +27,7 @@ def check_grades(y, name: str) -> np.ndarray:
 
 def check_real_relevance(y, name: str) -> np.ndarray:
     """Relevance as float64; an error unless all are finite numbers."""
-    relevance = _as_numbers(y, name)
+    relevance = as_numbers(y, name).astype(np.float64)
     if not np.all(np.isfinite(relevance)):
         row = int(np.flatnonzero(~np.isfinite(relevance))[0])
         raise ValueError(
@@ -36,22 +37,28 @@ def check_real_relevance(y, name: str) -> np.ndarray:
     return relevance
 
 
-def _as_numbers(y, name: str) -> np.ndarray:
-    grades = np.asarray(y)
-    if grades.dtype.kind == "O":
-        grades = np.array(grades.tolist())  # numbers among objects get their own type again
-    if grades.dtype.kind not in "fiub":
+def as_numbers(y, name: str) -> np.ndarray:
+    """An array of a number for each row, of its own type; an error if it is none."""
+    relevance = np.asarray(y)
+    if relevance.dtype.kind == "O":
+        relevance = np.array(relevance.tolist())  # numbers among objects get their own type again
+        with suppress(TypeError, ValueError):
+            relevance = relevance.astype(np.float64) if relevance.dtype.kind == "O" else relevance
+    if relevance.dtype.kind not in "fiub":
+        advice = "Give names of grades numbers, such as 0, 1 and 2, or compare labels with the "
+        advice += "relevant one, as in y == 'spam'; strings of numbers need astype(float)."
+        if relevance.dtype.kind in "mM":
+            advice = "Count time in a unit, as in y / np.timedelta64(1, 's')."
         raise ValueError(
-            f"{name} has dtype {grades.dtype}, but grades of relevance are numbers, such as 0, 1 "
-            "and 2. Drop rows without a grade, and give names of grades numbers, higher for more "
-            "relevant rows."
+            f"{name} has dtype {relevance.dtype}, but relevance is given by numbers, higher for "
+            f"more relevant rows. {advice} Drop rows without a known relevance."
         )
-    if grades.ndim != 1:
+    if relevance.ndim != 1:
         raise ValueError(
-            f"{name} has shape {grades.shape}, but one grade for each row is expected. Pass a 1d "
-            "array, and say with qid which rows are ranked together."
+            f"{name} has shape {relevance.shape}, but one number for each row is expected. Pass a "
+            "1d array, and say with qid which rows are ranked together."
         )
-    return grades.astype(np.float64)
+    return relevance
 
 
 def check_gain(gain: object) -> None:

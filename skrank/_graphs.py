@@ -47,9 +47,9 @@ class Graph:
             return
         if len(given) != 1:
             raise ValueError(
-                f"{' and '.join(given) or 'Neither top nor relevance_threshold'} was given, but "
-                "graph='bipartite' needs one of the two: top=k puts the k best rows of each list "
-                "above the others, relevance_threshold=t those of a relevance of at least t."
+                "graph='bipartite' needs one of top and relevance_threshold. Given: "
+                f"{' and '.join(given) or 'none'}. top=k puts the k best rows of each query above "
+                "the others, relevance_threshold=t those of a relevance of at least t."
             )
         if self.top is not None:
             check_count("top", self.top, hint="It is how many rows of each list are the best.")

@@ -330,8 +330,8 @@ class TestGradedNDCG:
         [
             ([0, -1], "must be finite and not negative"),
             ([0, np.nan], "must be finite and not negative"),
-            (["a", "b"], "grades of relevance are numbers"),
-            ([[0, 1]], "one grade for each row"),
+            (["a", "b"], "relevance is given by numbers"),
+            ([[0, 1]], "one number for each row"),
             ([0, 2000], "gain='linear' or smaller grades"),
             ([1, 1], "rows of different relevance"),
         ],
@@ -476,7 +476,7 @@ class TestOwnLosses:
             assert attained == pytest.approx(alone)
         with pytest.raises(ValueError, match="bound to 12 rows"):
             loss.loss_of_each_list(y, scores[:5], groups)
-        with pytest.raises(ValueError, match=r"boolean|grades of relevance are numbers"):
+        with pytest.raises(ValueError, match=r"boolean|relevance is given by numbers"):
             loss.loss_of_each_list(y.astype(str), scores, groups)
 
     def test_large_weights_and_gains(self):

@@ -608,8 +608,9 @@ def test_small_weights_are_not_reported_as_zero(graded, C, scale):
 
 def test_real_values_for_a_binary_loss_warn(graded):
     X, _, _ = graded
-    with pytest.warns(UserWarning, match=r"1 rows with the lowest value are irrelevant"):
-        RankSVC().fit(X, X[:, 0])
+    for y in (X[:, 0], np.arange(600), np.arange(600.0)):
+        with pytest.warns(UserWarning, match=r"600 different values.*1 rows with.*StructRankSVM"):
+            RankSVC().fit(X, y)
 
 
 def test_numbers_as_objects(graded):

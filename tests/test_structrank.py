@@ -1,6 +1,7 @@
 """StructRankSVM as people use it, against independent solutions."""
 
 import warnings
+from decimal import Decimal
 from itertools import product
 
 import cvxpy as cp
@@ -255,10 +256,13 @@ def test_nothing_to_rank_at_all(measured):
         StructRankSVM().fit(X, np.ones(500))
     with pytest.raises(ValueError, match="None of the 20 queries has rows of different relevance"):
         StructRankSVM().fit(X, qid, qid=qid)
-    with pytest.raises(ValueError, match=r"There are no rows on both sides of relevance_thr.*=99"):
+    with pytest.raises(ValueError, match=r"There are no rows on both sides of r.*=99.* y is from"):
         StructRankSVM(graph="bipartite", relevance_threshold=99).fit(X, y)
     with pytest.raises(ValueError, match=r"There are no .* beside top=500 among the 500 rows"):
         StructRankSVM(graph="bipartite", top=500).fit(X, y)
+    longest = np.bincount(qid).max()
+    with pytest.raises(ValueError, match=rf"The longest query has {longest} rows: lower top"):
+        StructRankSVM(graph="bipartite", top=100).fit(X, y, qid=qid)
     model = StructRankSVM().fit(X, y, qid=qid)
     with pytest.warns(UndefinedMetricWarning, match="no two rows of a query differ"):
         assert model.score(X[:2], [1, 1], qid=[0, 0]) == 0.0
@@ -268,7 +272,7 @@ def test_nothing_to_rank_at_all(measured):
     ("options", "error", "match"),
     [
         ({"graph": "tree"}, ValueError, "Unknown graph 'tree'"),
-        ({"graph": "bipartite"}, ValueError, "needs one of the two"),
+        ({"graph": "bipartite"}, ValueError, "one of top and .* Given: none"),
         ({"top": 5}, ValueError, "has no use for it"),
         ({"rescaling": "both"}, ValueError, "Unknown rescaling 'both'"),
         ({"pair_weight": 1}, ValueError, "Unknown pair_weight 1"),
@@ -281,6 +285,30 @@ def test_parameters_are_checked(measured, options, error, match):
     X, y, qid = measured
     with pytest.raises(error, match=match):
         StructRankSVM(**options).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda y: y.astype(str), r"relevance is given by numbers.*astype\(float\)"),
+        (lambda y: y.astype("timedelta64[s]"), "Count time in a unit"),
+        (lambda y: pd.Series(np.where(y > 0, "hi", "lo")), r"y == 'spam'"),
+        (lambda y: np.where(y > 0, np.nan, y), "NaN"),
+        (lambda y: np.column_stack([y, y]), "1d array"),
+    ],
+)
+def test_relevance_is_numbers(measured, change, match):
+    X, y, qid = measured
+    with pytest.raises(ValueError, match=match):
+        StructRankSVM().fit(X, change(y), qid=qid)
+
+
+def test_numbers_of_any_type(measured):
+    X, y, qid = measured
+    y = np.round(10 * y)
+    expected = StructRankSVM().fit(X, y, qid=qid)
+    for same in (y.astype(int), y.astype(object), [Decimal(int(value)) for value in y]):
+        assert_array_equal(StructRankSVM().fit(X, same, qid=qid).coef_, expected.coef_)
 
 
 def test_a_fit_that_does_not_converge_says_so(measured):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from contextlib import suppress
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._gains import as_numbers
 from skrank._graphs import Graph
 from skrank._groups import Groups, weight_of_each_query
 from skrank._operators import as_operator
@@ -20,6 +20,9 @@ from skrank.losses._ranking_risk import PairObjective, RankingRisk
 from skrank.metrics import mean_over_queries
 from skrank.solvers import minimise
 from skrank.solvers._qp import make_qp
+
+# More different values than that are measurements rather than grades.
+MANY_GRADES = 20
 
 
 class Ranker(StructuredSVM, BaseEstimator):
@@ -68,13 +71,12 @@ class Ranker(StructuredSVM, BaseEstimator):
             y,
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
-            y_numeric=True,
             ensure_min_samples=2,
             reset=not warm,
         )
         groups = Groups.from_qid(qid, X.shape[0])
         weight = weight_of_each_query(query_weight, groups.codes(), groups.n_groups)
-        y = _check_numbers(y)
+        y = as_numbers(y, "y")
         lowest = y.min()
         if _is_graded(loss):
             relevance = y
@@ -160,7 +162,8 @@ class Ranker(StructuredSVM, BaseEstimator):
         Returns
         -------
         score : float
-            The mean over queries for which it is defined; 0, with a warning, if there is none.
+            The mean over queries for which it is defined, by the ranking risk over the pairs of
+            all queries; 0, with a warning, if there is none.
         """
         scores = self.predict(X)
         if sample_weight is not None:
@@ -176,7 +179,7 @@ class Ranker(StructuredSVM, BaseEstimator):
                 "skrank.metrics with predict."
             )
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-        y = _check_numbers(y)
+        y = as_numbers(y, "y")
         check_consistent_length(scores, y)
         if qid is None:
             self._warn_of_lost_queries()
@@ -248,27 +251,18 @@ def _check_objective(loss, objective, n_rows: int):
 
 def _warn_of_real_values(y: np.ndarray) -> None:
     """Grades count as relevant from the second on; for measurements that is hardly meant."""
-    if y.dtype.kind == "f" and np.any(y != np.round(y)) and np.unique(y).size > 2:
+    n_values = np.unique(y).size
+    whole = y.dtype.kind != "f" or np.all(y == np.round(y))
+    if n_values > (MANY_GRADES if whole else 2):
         n_lowest = int(np.count_nonzero(y == y.min()))
         warnings.warn(
-            f"y has values that are not whole, but this loss knows relevant and irrelevant rows "
+            f"y has {n_values} different values, but this loss knows relevant and irrelevant rows "
             f"only: {n_lowest} rows with the lowest value are irrelevant and the other "
-            f"{y.size - n_lowest} relevant. Compare y with a threshold, y > threshold.",
+            f"{y.size - n_lowest} relevant. Compare y with a threshold, y > threshold, or take "
+            "StructRankSVM, to which all differences count.",
             UserWarning,
             stacklevel=3,
         )
-
-
-def _check_numbers(y: np.ndarray) -> np.ndarray:
-    if y.dtype.kind == "O":
-        with suppress(TypeError, ValueError):
-            y = y.astype(np.float64)
-    if y.dtype.kind not in "buif":
-        raise ValueError(
-            f"y has dtype {y.dtype}, but relevance is given by numbers, higher for more relevant "
-            "rows. Compare labels with the relevant one, for example y == 'spam'."
-        )
-    return y
 
 
 def _check_rankable(loss, relevance: np.ndarray, groups: Groups, weight: np.ndarray) -> None:
@@ -278,24 +272,16 @@ def _check_rankable(loss, relevance: np.ndarray, groups: Groups, weight: np.ndar
     counted = weight > 0.0
     lacking &= counted
     n_lacking, n_queries = int(np.count_nonzero(lacking)), int(np.count_nonzero(counted))
-    if groups.n_groups == 1 and n_lacking:
-        if relevance.min() == relevance.max():
+    if n_lacking == n_queries:
+        if groups.n_groups > 1:
+            weighty = "" if counted.all() else " of positive weight"
+            what = f"None of the {n_queries} queries{weighty} has {what}"
+        elif relevance.min() == relevance.max():
             what = f"All {relevance.size} rows are of the same relevance"
         else:
             what = f"There are no {what} among the {relevance.size} rows"
-        folds = "mixed ones, cv=KFold(shuffle=True)"
-        if not _is_real_valued(loss):
-            folds = "stratified ones, cv=StratifiedKFold()"
-        raise ValueError(
-            f"{what}, so there is nothing to rank. Check how y was made or split; a search over "
-            f"folds of one list needs {folds}."
-        )
-    if n_lacking == n_queries:
-        weighty = "" if counted.all() else " of positive weight"
-        raise ValueError(
-            f"None of the {n_queries} queries{weighty} has {what}, so there is nothing to rank. "
-            "Check y and qid: rows to be ranked against each other have the same qid."
-        )
+        advice = _what_to_do(graph, relevance, groups, _is_real_valued(loss))
+        raise ValueError(f"{what}, so there is nothing to rank. {advice}")
     if n_lacking:
         ordered = relevance[groups.rows]
         highest = np.maximum.reduceat(ordered, groups.pointers[:-1])
@@ -309,3 +295,22 @@ def _check_rankable(loss, relevance: np.ndarray, groups: Groups, weight: np.ndar
             UserWarning,
             stacklevel=3,
         )
+
+
+def _what_to_do(graph: Graph, relevance: np.ndarray, groups: Groups, real_valued: bool) -> str:
+    """Advice for data without a pair."""
+    lowest, highest = relevance.min(), relevance.max()
+    longest = np.diff(groups.pointers).max()
+    if lowest < highest:
+        if graph.top is not None and graph.top >= longest:
+            return f"The longest query has {longest} rows: lower top."
+        if graph.relevance_threshold is not None and not (
+            lowest < graph.relevance_threshold <= highest
+        ):
+            return f"y is from {lowest:g} to {highest:g}: give a relevance_threshold in between."
+    if groups.n_groups > 1:
+        return "Check y and qid: rows to be ranked against each other have the same qid."
+    folds = "stratified ones, cv=StratifiedKFold()"
+    if real_valued:
+        folds = "mixed ones, cv=KFold(shuffle=True)"
+    return f"Check how y was made or split; a search over folds of one list needs {folds}."
