@@ -7,6 +7,7 @@ on top.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from numbers import Real
 
@@ -65,17 +66,22 @@ class Graph:
 
     def lacking(self, y: np.ndarray, groups: Groups) -> tuple[np.ndarray, str]:
         """Which lists have no pair, and what they would need to have one."""
-        ordered, starts = y[groups.rows], groups.pointers[:-1]
+        ordered, sizes = y[groups.rows], np.diff(groups.pointers)
         what = "rows of different relevance"
-        large = np.ones(starts.size, bool)
+        large = sizes > 0
         if self.relevance_threshold is not None:
             ordered = ordered >= self.relevance_threshold
             what = f"rows on both sides of {self.separation}"
         elif self.top is not None:
-            large = np.diff(groups.pointers) > self.top
+            large = sizes > self.top
             what = f"rows of different relevance beside {self.separation}"
-        same = np.maximum.reduceat(ordered, starts) == np.minimum.reduceat(ordered, starts)
-        return same | ~large, what
+        lacking = ~large
+        # lists without rows have no place among these
+        starts, full = groups.pointers[:-1][sizes > 0], large[sizes > 0]
+        if starts.size:
+            same = np.maximum.reduceat(ordered, starts) == np.minimum.reduceat(ordered, starts)
+            lacking[sizes > 0] = same | ~full
+        return lacking, what
 
     def grades(self, y: np.ndarray, pointers: np.ndarray) -> np.ndarray:
         """Grades 0, 1, ... of lists one after another, each sorted by ascending relevance."""
@@ -83,7 +89,8 @@ class Graph:
             return dense_grades(y, pointers)
         if self.relevance_threshold is not None:
             return (y >= self.relevance_threshold).astype(np.int32)
-        return best_rows(y, pointers, 1 if self.kind == "star" else int(self.top or 1))
+        top = 1 if self.kind == "star" else int(self.top or 1)
+        return best_rows(y, pointers, min(top, y.size))
 
 
 def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
@@ -96,8 +103,8 @@ def check_real(name: str, value: object) -> None:
     """Raise an error unless the value is a finite number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, but {value!r} was given.")
-    if not np.isfinite(float(value)):
-        raise ValueError(f"{name}={value!r} was given, but it must be finite.")
+    if not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name}={value!r} was given, but it must be a finite float64.")
 
 
 @jit

@@ -38,7 +38,7 @@ def weigh_lists(grade, value, pointers):
 
 
 class PairLists:
-    """Rows list after list, and by ascending relevance in each.
+    """Rows list after list, the longest first, and by ascending relevance in each.
 
     Lists without a pair of different grades, or of weight zero, are left out.
 
@@ -62,7 +62,8 @@ class PairLists:
     grade : ndarray of int32
         Grades in the graph.
     value : ndarray of float64
-        Relevance above the lowest of the list, in units of ``unit``.
+        Relevance from that of the row in the middle of the list on, in units of ``unit``. Sums of
+        them lose the fewest digits: an outlier at either end leaves the others as they are.
     kept : ndarray of int
         Which of the groups the lists are.
     weight, count : ndarray of float64
@@ -78,44 +79,51 @@ class PairLists:
                 f"There are {self.n_rows} rows, but pairs are found among up to "
                 f"{np.iinfo(np.int32).max}. Take a sample of the rows."
             )
-        row_of, pointers = sort_lists(y, groups)
+        row_of, which, sizes = sort_lists(y, groups)
         value = y[row_of]
+        pointers = ends_of(sizes)
         grade = graph.grades(value, pointers)
-        ends = pointers[1:] - 1
-        has_rows = np.diff(pointers) > 0
-        has_pairs = np.zeros(groups.n_groups, bool)
-        firsts, lasts = pointers[:-1][has_rows], ends[has_rows]
-        has_pairs[has_rows] = grade[firsts] < grade[lasts]
+        has_pairs = sizes > 0
+        firsts, lasts = pointers[:-1][has_pairs], pointers[1:][has_pairs] - 1
+        has_pairs[has_pairs] = grade[firsts] < grade[lasts]
         self.n_rankable = int(np.count_nonzero(has_pairs))
-        kept = has_pairs if counted is None else has_pairs & counted
-        sizes = np.diff(pointers)
+        kept = has_pairs if counted is None else has_pairs & counted[which]
         if not kept.all():
             stay = np.repeat(kept, sizes)
             row_of, value, grade = row_of[stay], value[stay], grade[stay]
             sizes = sizes[kept]
-            pointers = np.concatenate([[0], np.cumsum(sizes)])
+            pointers = ends_of(sizes)
         self.row_of, self.grade, self.pointers = row_of, grade, pointers
-        self.kept = np.flatnonzero(kept)
-        lowest = value[pointers[:-1]]
+        self.kept = which[kept]
         with np.errstate(over="ignore"):
-            self.unit = float((value[pointers[1:] - 1] - lowest).max(initial=0.0))
+            widths = value[pointers[1:] - 1] - value[pointers[:-1]]
+        self.unit = float(widths.max(initial=0.0))
         if not np.isfinite(self.unit):
             raise ValueError(
                 "y has differences of relevance that are infinite as float64. Scale y down."
             )
-        value -= np.repeat(lowest, sizes)
+        value -= np.repeat(value[(pointers[:-1] + pointers[1:]) // 2], sizes)
         value /= self.unit or 1.0
         self.value = value
         self.weight, self.count = weigh_lists(grade, value, pointers)
 
 
-def sort_lists(y: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-    """Rows list after list, by ascending y in each, as int32; and where the lists start."""
+def sort_lists(y: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows list after list, by ascending y in each, as int32; which lists, and their sizes."""
+    sizes = np.diff(groups.pointers)
+    which = np.argsort(-sizes, kind="stable")
     if groups.n_groups == 1:
         order = np.argsort(y[groups.rows])
     else:
-        order = np.lexsort((y[groups.rows], groups.in_order()))
-    return groups.rows[order].astype(np.int32), groups.pointers
+        rank = np.empty_like(which)
+        rank[which] = np.arange(which.size)
+        order = np.lexsort((y[groups.rows], rank[groups.in_order()]))
+    return groups.rows[order].astype(np.int32), which, sizes[which]
+
+
+def ends_of(sizes: np.ndarray) -> np.ndarray:
+    """Zero, and where each of several lists one after another ends."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 class PairSums:
@@ -139,16 +147,24 @@ class PairSums:
         self._small = n if quadratic else _pairs.SMALL
         self._alike = pair_weight == "uniform"
         self._levels = self._find_levels()
+        # lists of few rows, which stand last, are not sorted
+        self._starts = lists.pointers[: 1 + np.count_nonzero(np.diff(lists.pointers) > self._small)]
+        self._extents = np.empty((self._starts.size - 1, 2))
         self._z = np.empty((2, n))
         self._number = np.empty((2, n), np.int32)
         self._digit = np.empty(n, np.uint16)
         self.pull = np.empty(n)
-        self.parallel = n >= _threads.PARALLEL_ROWS and _threads.several()
+        self._large = n >= _threads.PARALLEL_ROWS
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads are used."""
+        return self._large and _threads.several()
 
     def _find_levels(self) -> list[np.ndarray]:
         """The nodes of each level; wide ones first."""
         lists = self.lists
-        pointers = lists.pointers.astype(np.int64)
+        pointers = lists.pointers
         nodes = np.column_stack([pointers[:-1], pointers[1:], np.arange(pointers.size - 1)])
         levels = []
         found = np.empty((lists.row_of.size // 2, 3), np.int64)
@@ -216,39 +232,39 @@ class PairSums:
         lists = self.lists
         unsorted, z = self._z
         numbers = self._number[1]
-        n = z.size
         of_rows = (scores, lists.row_of, lists.value, slope, z, numbers)
         if self.parallel:
-            _threads.run_in_parts(_pair_rows.lift_all, n, *of_rows)
+            _threads.run_in_parts(_pair_rows.lift_all, z.size, *of_rows)
         else:
-            _pair_rows.lift(0, n, *of_rows)
-        for first, last, _ in self._levels[0]:
-            if last - first <= self._small:
-                break
-            size = int(last - first)
-            own_z, own_numbers, values = z[first:last], numbers[first:last], unsorted[first:last]
-            values[:] = own_z
-            keys = own_z.view(np.int64)
-            bits = (size - 1).bit_length()
-            if self.parallel and size >= WIDE:
-                sort_by_keys(values, bits, keys)
-            else:
-                _pair_rows.make_keys(values, bits, keys)
-                keys.sort()
-            refine(keys, bits, bits, values)
-            arguments = (bits, values, int(first), keys, own_z, own_numbers)
-            if self.parallel and size >= WIDE:
-                _threads.run_in_parts(_pair_rows.unpack_all, size, *arguments)
-            else:
-                _pair_rows.unpack(0, size, *arguments)
+            _pair_rows.lift(0, z.size, *of_rows)
+        n = int(self._starts[-1])
+        if n == 0:
+            return
+        values, z, numbers = unsorted[:n], z[:n], numbers[:n]
+        values[:] = z
+        keys = z.view(np.int64)
+        bits = (n - 1).bit_length()
+        _pair_rows.find_extents(values, self._starts, self._extents)
+        of_keys = (values, self._starts, self._extents, bits, keys)
+        if self.parallel and n >= WIDE:
+            sort_by_keys(*of_keys)
+        else:
+            _pair_rows.make_keys(0, n, *of_keys)
+            keys.sort()
+        refine(keys, bits, bits, values)
+        if self.parallel:
+            _threads.run_in_parts(_pair_rows.unpack_all, n, bits, values, keys, z, numbers)
+        else:
+            _pair_rows.unpack(0, n, bits, values, keys, z, numbers)
 
 
-def sort_by_keys(values: np.ndarray, bits: int, keys: np.ndarray) -> None:
+def sort_by_keys(values, starts, extents, bits: int, keys: np.ndarray) -> None:
     """Make keys and sort them, on all threads: NumPy's sort lets others run."""
+    n = keys.size
     bounds = np.empty(_pair_rows.BUCKETS + 1, np.int64)
-    _threads.run_in_parts(_pair_rows.deal_keys, keys.size, values, bits, keys, bounds)
-    n_parts = _threads.n_parts(keys.size)
-    shares = np.searchsorted(bounds, np.arange(n_parts + 1) * keys.size // n_parts)
+    _threads.run_in_parts(_pair_rows.deal_keys, n, values, starts, extents, bits, keys, bounds)
+    n_parts = _threads.n_parts(n)
+    shares = np.searchsorted(bounds, np.arange(n_parts + 1, dtype=np.int64) * n // n_parts)
 
     def sort(part: int) -> None:
         for bucket in range(shares[part], shares[part + 1]):

@@ -219,6 +219,9 @@ def test_lists_with_nothing_to_rank():
         RankingRisk().bind(y, groups, np.array([1.0, 0.0, 0.0]))
     with pytest.raises(ValueError, match=r"different relevance beside top=2 .*from 0 to 5"):
         RankingRisk(graph="bipartite", top=2).bind(y, groups)
+    # a list without rows at the end
+    with pytest.raises(ValueError, match="None of the 3 lists given has rows of different rel"):
+        RankingRisk().bind(np.ones(3), Groups(np.arange(3), np.array([0, 0, 3, 3])))
     # rows in no list at all
     part = Groups(np.array([2, 3]), np.array([0, 2]))
     assert_array_equal(RankingRisk().bind(y, part)(np.zeros(6))[1], [0, 0, 1, -1, 0, 0])
@@ -251,6 +254,8 @@ def test_lists_with_nothing_to_rank():
             ValueError,
             "relevance_threshold=nan was given",
         ),
+        ({"graph": "bipartite", "relevance_threshold": 10**400}, ValueError, "finite"),
+        ({"graph": "bipartite", "top": 2**70}, ValueError, "None of the 1 lists"),
     ],
 )
 def test_parameters_are_checked(options, error, match):
@@ -278,7 +283,65 @@ def test_memory():
     arrays += [lists.row_of, lists.grade, lists.value]
     assert sum(array.nbytes for array in arrays) + 8 * n == 58 * n
     others = [value for value in vars(sums).values() if isinstance(value, np.ndarray)]
-    assert len(others) == 4
+    assert sum(array.size >= n for array in others) == 4
+    # nodes of few rows would be many
+    for n in (1500, 40_000, 100_000):
+        sums = RankingRisk().bind(np.arange(float(n)))._sums
+        assert sum(len(nodes) for nodes in sums._levels) <= n / 30
+
+
+@pytest.mark.parametrize("rescaling", ["slack", "margin"])
+@pytest.mark.parametrize("far", [1e9, 1e12, 1e15])
+def test_far_outliers_cost_no_digits(far, rescaling):
+    """On either side: all other relevances are the same number up to rounding of the distance."""
+    rng = np.random.default_rng(12)
+    y, scores = np.round(3.0 * rng.standard_normal(2000)), rng.standard_normal(2000)
+    groups, weight = Groups.single(2000), np.ones(1)
+    for outlier in (-far, far):
+        y[17] = outlier
+        value, gradient = RankingRisk(rescaling=rescaling).bind(y)(scores)
+        expected = reference.bound(
+            y, scores, groups, weight, rescaling, "difference", graph="complete"
+        )
+        assert value == pytest.approx(expected[0], rel=1e-10)
+        assert_allclose(gradient, expected[1], atol=1e-12 * np.abs(expected[1]).max())
+
+
+def test_a_bound_is_never_negative():
+    """Nor the risk, where what is wrong is next to nothing beside what is right."""
+    n = 200_000
+    rng = np.random.default_rng(13)
+    y = 1.0 + 1e-13 * rng.integers(3, size=n)
+    y[0] = 0.0
+    scores = np.where(y < 0.5, -10.0, rng.standard_normal(n))
+    value, _ = RankingRisk().bind(y)(scores)
+    assert 0.0 <= value < 1e-7
+    assert 0.0 <= ranking_risk(y, scores) < 1e-7
+
+
+@pytest.mark.parametrize("bound", BOUNDS[:4], ids=lambda bound: "-".join(map(str, bound.values())))
+def test_mirrored(bound):
+    """With relevance and scores of the other sign each pair has its rows in turned roles."""
+    rng = np.random.default_rng(14)
+    y, groups, weight, scores = random_case(rng, 1500, 3)
+    value, gradient = bind("auto", y, groups, weight, **bound)(scores)
+    mirrored, mirrored_gradient = bind("auto", -y, groups, weight, **bound)(-scores)
+    assert mirrored == pytest.approx(value, rel=1e-12)
+    assert_allclose(mirrored_gradient, -gradient, atol=1e-15)
+
+
+def test_lists_of_all_lengths():
+    """Long ones are sorted together, and short ones are looked at pair by pair."""
+    rng = np.random.default_rng(15)
+    small = kernels.SMALL
+    sizes = [1, 2, small - 1, small, small + 1, 3 * small, 0, 40, 3 * small]
+    groups = Groups.from_codes(rng.permutation(np.repeat(np.arange(9), sizes)), 9)
+    weight = rng.random(9)
+    for bound, far in product(BOUNDS, [0.0, 1e4]):
+        y, scores = rng.standard_normal((2, sum(sizes)))
+        scores[3] += far
+        for route in ("auto", "trees", "wide"):
+            check(route, y, groups, weight, scores, bound)
 
 
 def test_a_loss_is_an_estimator():
@@ -331,6 +394,10 @@ class TestRankingRisk:
             assert ranking_risk([1.0, 1.0], [1.0, 2.0]) == 1.0
         with pytest.warns(UndefinedMetricWarning):
             assert ranking_risk([1.0, 2.0], [1.0, 2.0], qid=[0, 1]) == 1.0
+        with pytest.warns(UserWarning, match="undefined: no two rows"):
+            ranking_risk([1.0, 2.0], [1.0, 2.0], qid=[0, 1])
+        # differences that are nothing beside those of other queries
+        assert ranking_risk([0, 1e308, 0, 1e-20], [1, 2, 2, 1], qid=[0, 0, 1, 1]) == 0.0
         # queries without pairs have no part in it, and that is no news
         assert ranking_risk([1, 2, 3, 3], [1, 2, 1, 2], qid=[0, 0, 1, 1]) == 0.0
 

@@ -9,7 +9,18 @@ from skrank._groups import Groups
 from skrank._operators import as_operator
 from skrank.losses import AveragePrecision, Hinge, RankingRisk, ROCArea
 from skrank.solvers import _history, _minimise, minimise
-from skrank.solvers._cutting_plane import _lowest
+from skrank.solvers._constraints import ConstrainedPlanes
+from skrank.solvers._cutting_plane import (
+    FURTHEST,
+    LONGER,
+    NEAREST,
+    SHORTER,
+    STRIDE,
+    CuttingPlanes,
+    _lowest,
+)
+from skrank.solvers._history import History
+from skrank.solvers._qp import make_qp
 from skrank.solvers._subspace import Basis
 
 BACKENDS = ["auto", "active-set", "cvxpy"]
@@ -333,6 +344,76 @@ def test_lowest_point_of_a_parabola_and_two_lines():
         parabola = linear * grid + curvature * grid**2 / 2 + left[0] + grid * left[1]
         assert value <= parabola.min() + 1e-12
     assert _lowest(1.0, 0.0, (2.0, 0.0), None) == (0.0, 2.0)
+
+
+class Kinks:
+    """A convex function of one score, piecewise linear, that remembers where it was asked."""
+
+    def __init__(self, rng):
+        self.slopes = rng.normal(size=6) * rng.choice([0.1, 1.0, 30.0], size=6)
+        self.slopes[:2] = -1.0, 1.0
+        self.offsets = rng.normal(size=6)
+        self.seen = []
+        i, j = np.triu_indices(6, 1)
+        kinks = (self.offsets[j] - self.offsets[i]) / (self.slopes[i] - self.slopes[j])
+        self.lowest = 0.0
+        self.lowest = -min(self.value(kink) for kink in kinks)
+
+    def __call__(self, scores):
+        self.seen.append(scores[0])
+        lines = self.offsets + self.slopes * scores[0]
+        return self.value(scores[0]), self.slopes[[lines.argmax()]]
+
+    def value(self, score):
+        return float(self.lowest + np.max(self.offsets + self.slopes * score))
+
+
+def test_line_search_gives_the_lowest_point_tried():
+    rng = np.random.default_rng(0)
+    not_the_last = 0
+    for _ in range(300):
+        objective = Kinks(rng)
+        solver = CuttingPlanes(
+            objective, as_operator(np.ones((1, 1))), 1.0, make_qp("auto"), History(), None
+        )
+        solver.objective = Priced(objective, 1)
+        solver.reach = reach = rng.uniform(NEAREST, FURTHEST)
+        objective.seen.clear()
+        to = rng.normal(size=1) * 10.0
+        point = solver.line_search(to, to)
+        steps = np.array(objective.seen) / to
+        heights = [0.5 * s * s + objective.value(s) for s in objective.seen]
+        assert point.primal == pytest.approx(min(heights), rel=1e-12)
+        assert solver.primal <= point.primal
+        not_the_last += heights[-1] > min(heights)
+        # it begins where the last one led to, and goes on in strides
+        assert steps[0] == pytest.approx(reach)
+        assert np.all(steps[1:] <= STRIDE * steps[:-1] * (1 + 1e-12))
+        grid = np.linspace(0.0, 1.5, 1501)
+        curve = [0.5 * s * s + objective.value(s) for s in grid * to]
+        minimum = grid[np.argmin(curve)]
+        # the next one begins further on, or nearer, as the minimum is
+        if minimum == 0.0 or minimum > 1.01 * max(*steps, reach):
+            factor = SHORTER if minimum == 0.0 else LONGER
+            assert solver.reach == pytest.approx(min(max(factor * reach, NEAREST), FURTHEST))
+    assert not_the_last > 0
+
+
+def test_line_search_ends_where_a_constraint_would_break():
+    signs = np.array([1.0, 0.0])
+    X = np.ones((2, 1))
+    solver = ConstrainedPlanes(
+        lambda scores: (0.0, np.zeros(2)),
+        as_operator(X),
+        1.0,
+        make_qp("auto"),
+        History(),
+        np.array([1.2]),
+        signs,
+    )
+    assert solver.reach > 0.2 / 1.2
+    solver.advance(np.zeros(1), np.zeros(2))
+    assert solver.best.w == pytest.approx(1.0, abs=1e-5)
 
 
 def test_hard_constraints_need_a_start_that_respects_them():

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skrank import RankSVC, StructRankSVM
+from skrank import RankSVC, StructRankSVM, _threads
 from skrank.losses import Groups, RankingRisk
 from skrank.metrics import ranking_risk, ranking_risk_scorer
 
@@ -309,6 +309,30 @@ def test_numbers_of_any_type(measured):
     expected = StructRankSVM().fit(X, y, qid=qid)
     for same in (y.astype(int), y.astype(object), [Decimal(int(value)) for value in y]):
         assert_array_equal(StructRankSVM().fit(X, same, qid=qid).coef_, expected.coef_)
+
+
+def test_relevance_is_compared_as_float64(measured):
+    """What the warning counts is what is left out."""
+    X = measured[0][:6]
+    y = np.array([0.7, 0.1, 0.8, 0.2, 0.7, 0.1], np.float32)
+    loss = {"graph": "bipartite", "relevance_threshold": 0.7}
+    with pytest.warns(UserWarning, match="2 of 3 queries have no rows on both sides"):
+        StructRankSVM(**loss).fit(X, y, qid=[0, 0, 1, 1, 2, 2])
+    with pytest.raises(ValueError, match="None of the 3 queries"):
+        StructRankSVM().fit(X, 2**53 + np.array([0, 1] * 3), qid=[0, 0, 1, 1, 2, 2])
+
+
+def test_fit_after_an_objective_of_several_threads(measured):
+    """Whether to use threads is asked at each call: a forked process has but one."""
+    rng = np.random.default_rng(0)
+    n = 2 * _threads.PARALLEL_ROWS
+    y, scores = rng.standard_normal((2, n))
+    objective = RankingRisk().bind(y)
+    expected, _ = objective(scores)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_threads, "FORKED", True)
+        assert objective.parallel is False
+        assert objective(scores)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_fit_that_does_not_converge_says_so(measured):

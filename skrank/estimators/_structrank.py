@@ -43,6 +43,7 @@ class StructRankSVM(Ranker):
         rows above the lowest relevance. Queries of no more than `top` rows have nothing to rank.
     relevance_threshold : float, default=None
         For ``graph="bipartite"``, instead of `top`: rows of at least this relevance are the best.
+        Both are compared as float64, in which 0.7 of a float32 `y` is less than 0.7.
     tol : float, default=1e-3
         Relative duality gap at which to stop. Where zero weights come this close to the optimum,
         as with very small `C` or features or a weak signal, the gap must be below a tenth of what

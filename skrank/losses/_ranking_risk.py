@@ -65,7 +65,8 @@ class PairObjective:
         gradient = np.zeros(n_rows)
         value = self._sums.gather(scores, self._slope, self._scale, gradient)
         self.n_calls += 1
-        return float(value + self._margin * (self._scale @ active)), gradient
+        # rounding alone takes a sum of hinges below zero
+        return max(float(value + self._margin * (self._scale @ active)), 0.0), gradient
 
 
 class RankingRisk(BaseEstimator):
@@ -195,7 +196,10 @@ class RankingRisk(BaseEstimator):
         """What each list weighs in the risk of all: the sum of differences over its pairs."""
         y = check_real_relevance(y, "y")
         groups = check_groups(groups, y.size)
-        return risk_of_each_list(y, np.zeros(y.size), groups, "difference")[1]
+        lists = PairLists(y, groups, Graph())
+        weight = np.zeros(groups.n_groups)
+        weight[lists.kept] = lists.weight
+        return weight
 
 
 def _nothing_to_rank(y: np.ndarray, lists: PairLists, groups: Groups, graph: Graph) -> str:

@@ -88,11 +88,12 @@ def mean_over_queries(
     if n_undefined or np.isnan(mean):
         weighty = "" if counts.all() else " of positive weight"
         where = f" for {n_undefined} of {np.count_nonzero(counts)} queries{weighty}"
+        several = values.size > 1 and counts.any()
         left = (
             f"The result is set to {worst}." if np.isnan(mean) else "They are left out of the mean."
         )
         warnings.warn(
-            f"{measure} is undefined{where if values.size > 1 else ''}: {why}. {left}",
+            f"{measure} is undefined{where if several else ''}: {why}. {left}",
             UndefinedMetricWarning,
             stacklevel=3,
         )

@@ -96,6 +96,9 @@ def risk_of_each_list(
     ranks = np.unique(scores, return_inverse=True)[1].astype(np.float64)
     sums = PairSums(lists, pair_weight)
     wrong, wrong_or_tied = (sums.evaluate(ranks, margin, 0.0) for margin in (0.0, 0.5))
-    risks[lists.kept] = np.minimum(0.5 * (wrong + wrong_or_tied) / total, 1.0)
+    # differences may be nothing beside those of other lists
+    counts = total > 0.0
+    share = 0.5 * (wrong + wrong_or_tied)[counts] / total[counts]
+    risks[lists.kept[counts]] = np.clip(share, 0.0, 1.0)
     weight[lists.kept] = total
     return risks, weight

@@ -23,9 +23,10 @@ MAX_NEW = 20
 class ConstrainedPlanes(CuttingPlanes):
     """Minimise subject to t_i s_i >= 1 for the rows with sign t_i = +1 or -1 (0: free).
 
-    The start must be feasible. The best point stays so, since a line search ends where the first
-    constraint would break; rows that the model's minimiser violates become constraints of the
-    quadratic programme, whose multipliers do not count towards C.
+    The start must be feasible. The best point stays so, and the place where the first constraint
+    would break is tried if the line search begins beyond it. Rows that the model's minimiser
+    violates become constraints of the quadratic programme, whose multipliers do not count towards
+    C.
     """
 
     def __init__(
