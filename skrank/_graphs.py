@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from numbers import Real
+from typing import cast
 
 import numpy as np
 
@@ -103,7 +104,7 @@ def check_real(name: str, value: object) -> None:
     """Raise an error unless the value is a finite number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, but {value!r} was given.")
-    if not abs(value) <= sys.float_info.max:
+    if not abs(cast(float, value)) <= sys.float_info.max:
         raise ValueError(f"{name}={value!r} was given, but it must be a finite float64.")
 
 

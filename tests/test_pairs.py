@@ -1,6 +1,7 @@
 """Losses of pairs and the ranking risk against all pairs, one by one."""
 
 import pickle
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -430,3 +431,13 @@ class TestRankingRisk:
         scorer = make_ranking_scorer(ranking_risk, pair_weight="uniform")
         risk = ranking_risk(y, model.predict(X), pair_weight="uniform")
         assert scorer(model, X, y) == pytest.approx(1.0 - risk)
+        fixed = make_ranking_scorer(partial(ranking_risk, pair_weight="uniform"))
+        assert fixed(model, X, y) == scorer(model, X, y)
+
+        def own(y_true, y_score, *, qid=None, query_weight=None):
+            return ranking_risk(y_true, y_score, qid=qid)
+
+        scorer = make_ranking_scorer(own, greater_is_better=False)
+        assert scorer(model, X, y, qid=qid) == -ranking_risk(y, model.predict(X), qid=qid)
+        assert repr(scorer) == "make_ranking_scorer(own, greater_is_better=False)"
+        assert repr(clone(scorer)) == repr(scorer)

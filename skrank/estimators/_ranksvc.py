@@ -35,8 +35,8 @@ class RankSVC(Ranker):
         ``NDCG(k=10, gain="linear")``, or a :class:`~skrank.losses.QSLoss` or
         :class:`~skrank.losses.PositionLoss` made of a function of your own; or any object whose
         ``bind(y, groups)`` gives a function from scores to the value and a subgradient of a convex
-        bound that is not negative (a third parameter gets the weights of the queries, and a class
-        attribute ``graded = True`` asks for `y` as it is). Parameters of a loss can be searched, as
+        bound that is not negative (a third parameter gets the weights of the queries; the user
+        guide has the attributes that it may have). Parameters of a loss can be searched, as
         ``loss__k``, with a fixed ``scoring``: `score` changes with the loss.
     tol : float, default=1e-3
         Relative duality gap at which to stop. Where zero weights come this close to the optimum,
@@ -81,13 +81,15 @@ class RankSVC(Ranker):
     See Also
     --------
     NDCGSVC : A ranker for graded relevance.
+    StructRankSVM : A ranker for real-valued relevance, by all pairs of rows.
     APSVC : A classifier trained for average precision, for several classes too.
 
     Notes
     -----
-    All losses but NDCG know relevant and irrelevant rows only: rows with the lowest `y` of the
-    training data are irrelevant and all others relevant, so grades count as relevant from the
-    second on. NDCG takes grades that are not negative, 0 for irrelevant rows.
+    All losses but NDCG and the ranking risk know relevant and irrelevant rows only: rows with the
+    lowest `y` of the training data are irrelevant and all others relevant, so grades count as
+    relevant from the second on. NDCG takes grades that are not negative, 0 for irrelevant rows, and
+    :class:`~skrank.losses.RankingRisk` any numbers.
 
     `score` is one minus the mean loss of the rankings, and so the measure itself: the mean
     reciprocal rank, the area under the ROC curve, and so on. Tied rows count by the mean over

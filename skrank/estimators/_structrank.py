@@ -112,6 +112,9 @@ class StructRankSVM(Ranker):
     **Memory.** Besides X and y, an evaluation of the loss keeps 58 bytes for each row, what seven
     arrays of float64 take.
 
+    **Threads.** Sums are taken in parts, whose number depends on that of the threads, so that the
+    last digits of the weights do, too.
+
     In cross-validation keep queries whole, with metadata routing enabled and
     ``cv=GroupKFold().set_split_request(groups="qid")``. Where all rows are one list, sorted data
     need ``cv=KFold(shuffle=True)``.

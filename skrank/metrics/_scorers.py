@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from skrank.metrics._reciprocal_rank import mean_reciprocal_rank
 from skrank.metrics._sets import dice_loss, jaccard_loss, set_loss
 
 
-def make_ranking_scorer(metric, **options):
+def make_ranking_scorer(metric, *, greater_is_better=True, **options):
     """Make a scorer of a ranking measure, for searches and cross-validation.
 
     The scorer is called as ``scorer(estimator, X, y, qid=qid, query_weight=query_weight)``.
@@ -39,10 +40,12 @@ def make_ranking_scorer(metric, **options):
     ----------
     metric : callable
         One of :func:`mean_average_precision`, :func:`mean_ndcg`,
-        :func:`mean_reciprocal_rank` and :func:`mean_precision_at_k`, or a function of your
-        own, ``metric(y_true, y_score, *, qid=None, query_weight=None, **options)``, that
-        gives higher values to better rankings. Of :func:`ranking_risk`, which is lower for
-        better ones, the score is one minus it.
+        :func:`mean_reciprocal_rank` and :func:`mean_precision_at_k`; :func:`ranking_risk`, of
+        which the score is one minus it; or a function of your own,
+        ``metric(y_true, y_score, *, qid=None, query_weight=None, **options)``.
+    greater_is_better : bool, default=True
+        False for a function of your own that gives lower values to better rankings: the score is
+        minus its value, as with :func:`sklearn.metrics.make_scorer`.
     **options
         Keyword arguments for the metric, such as `k`.
 
@@ -72,7 +75,7 @@ def make_ranking_scorer(metric, **options):
     _check_options("make_ranking_scorer", metric, options, "y_score", "such as k")
     if metric is mean_average_precision:
         return MeanAveragePrecisionScorer()
-    return RankingScorer(metric, options)
+    return RankingScorer(metric, options, greater_is_better)
 
 
 def make_set_scorer(metric=set_loss, **options):
@@ -207,6 +210,14 @@ class RankingScorer(MetricScorer):
 
     _maker = "make_ranking_scorer"
 
+    def __init__(self, metric, options, greater_is_better=True):
+        super().__init__(metric, options)
+        self.greater_is_better = greater_is_better
+
+    def __repr__(self) -> str:
+        made = super().__repr__()
+        return made if self.greater_is_better else f"{made[:-1]}, greater_is_better=False)"
+
     def score(self, estimator, X, y, *, qid=None, query_weight=None) -> float:
         """The metric of the estimator on X and y."""
         if is_classifier(estimator):
@@ -227,7 +238,9 @@ class RankingScorer(MetricScorer):
                 _check_ones(y)
             scores = estimator.predict(X)
         value = self.metric(y, scores, qid=qid, query_weight=query_weight, **self.options)
-        return 1.0 - value if self.metric is ranking_risk else value
+        if _of_partial(self.metric) is ranking_risk:
+            return 1.0 - value
+        return value if self.greater_is_better else -value
 
 
 class SetScorer(MetricScorer):
@@ -296,6 +309,13 @@ def _check_ones(y) -> None:
             f"y has the labels {labels.tolist()}, of which this scorer would take 1 as the "
             f"relevant one, but rankers take the higher. Pass y == {labels.tolist()[1]!r}."
         )
+
+
+def _of_partial(metric):
+    """The function of which some arguments are fixed."""
+    while isinstance(metric, partial):
+        metric = metric.func
+    return metric
 
 
 def _name(metric) -> str:
