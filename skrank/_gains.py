@@ -13,7 +13,7 @@ LARGEST_GRADE = 1000.0
 
 def check_grades(y, name: str) -> np.ndarray:
     """Grades as float64; an error unless they are finite numbers that are not negative."""
-    grades = as_numbers(y, name).astype(np.float64)
+    grades = as_numbers(y, name).astype(np.float64, copy=False)
     fine = (grades >= 0.0) & (grades < np.inf)
     if not np.all(fine):
         row = int(np.flatnonzero(~fine)[0])
@@ -27,7 +27,7 @@ def check_grades(y, name: str) -> np.ndarray:
 
 def check_real_relevance(y, name: str) -> np.ndarray:
     """Relevance as float64; an error unless all are finite numbers."""
-    relevance = as_numbers(y, name).astype(np.float64)
+    relevance = as_numbers(y, name).astype(np.float64, copy=False)
     if not np.all(np.isfinite(relevance)):
         row = int(np.flatnonzero(~np.isfinite(relevance))[0])
         raise ValueError(

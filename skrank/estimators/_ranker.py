@@ -79,7 +79,7 @@ class Ranker(StructuredSVM, BaseEstimator):
         y = as_numbers(y, "y")
         lowest = y.min()
         if _is_graded(loss):
-            relevance = y.astype(np.float64)
+            relevance = y.astype(np.float64, copy=False)
         else:
             _warn_of_real_values(y)
             relevance = y > lowest
