@@ -48,7 +48,8 @@ def as_numbers(y, name: str) -> np.ndarray:
         advice = "Give names of grades numbers, such as 0, 1 and 2, or compare labels with the "
         advice += "relevant one, as in y == 'spam'; strings of numbers need astype(float)."
         if relevance.dtype.kind in "mM":
-            advice = "Count time in a unit, as in y / np.timedelta64(1, 's')."
+            times = "y" if relevance.dtype.kind == "m" else "(y - y.min())"
+            advice = f"Count time in a unit, as in {times} / np.timedelta64(1, 's')."
         raise ValueError(
             f"{name} has dtype {relevance.dtype}, but relevance is given by numbers, higher for "
             f"more relevant rows. {advice} Drop rows without a known relevance."

@@ -7,16 +7,13 @@ on top.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from numbers import Real
-from typing import cast
 
 import numpy as np
 
 from skrank._groups import Groups
 from skrank._jit import jit
-from skrank._validation import check_count
+from skrank._validation import check_choice, check_count, check_real
 
 GRAPHS = ("complete", "bipartite", "star")
 
@@ -92,20 +89,6 @@ class Graph:
             return (y >= self.relevance_threshold).astype(np.int32)
         top = 1 if self.kind == "star" else int(self.top or 1)
         return best_rows(y, pointers, min(top, y.size))
-
-
-def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Raise a ValueError unless the value is a known one."""
-    if not (isinstance(value, str) and value in known):
-        raise ValueError(f"Unknown {name} {value!r}. Choose one of {', '.join(known)}.")
-
-
-def check_real(name: str, value: object) -> None:
-    """Raise an error unless the value is a finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, but {value!r} was given.")
-    if not abs(cast(float, value)) <= sys.float_info.max:
-        raise ValueError(f"{name}={value!r} was given, but it must be a finite float64.")
 
 
 @jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from numbers import Integral, Real
 
 import numpy as np
@@ -57,3 +58,21 @@ def check_fraction(name: str, value: object, *, hint: str) -> float:
     if not 0 <= number <= 1:
         raise ValueError(f"{name}={value!r} was given, but it must lie between 0 and 1. {hint}")
     return number
+
+
+def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Raise a ValueError unless the value is a known one."""
+    if not (isinstance(value, str) and value in known):
+        raise ValueError(f"Unknown {name} {value!r}. Choose one of {', '.join(known)}.")
+
+
+def check_real(name: str, value: object) -> None:
+    """Raise an error unless the value is a finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, but {value!r} was given.")
+    try:
+        finite = isfinite(value)
+    except OverflowError:  # a whole number that no float64 can hold
+        finite = False
+    if not finite:
+        raise ValueError(f"{name}={value!r} was given, but it must be a finite float64.")

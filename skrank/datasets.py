@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._validation import check_count, check_positive, check_whole
+from skrank._validation import check_count, check_real, check_whole
 
 __all__ = ["make_early_detection", "make_windows"]
 
@@ -166,8 +164,9 @@ def make_windows(
             "clutter have n_clutter=0."
         )
     check_count("n_features", n_features, hint="It is the number of features of a window.")
-    if not (isinstance(noise, Real) and noise == 0):
-        check_positive("noise", noise, hint="Features without noise have noise=0.")
+    check_real("noise", noise)
+    if noise < 0:
+        raise ValueError(f"noise={noise!r} was given, but it must not be negative.")
     rng = check_random_state(random_state)
     weights = rng.uniform(size=(6, n_features))
     X = np.empty((n_images, n_windows, n_features))

@@ -291,7 +291,8 @@ def test_parameters_are_checked(measured, options, error, match):
     ("change", "match"),
     [
         (lambda y: y.astype(str), r"relevance is given by numbers.*astype\(float\)"),
-        (lambda y: y.astype("timedelta64[s]"), "Count time in a unit"),
+        (lambda y: y.astype("timedelta64[s]"), "Count time in a unit, as in y / np"),
+        (lambda y: y.astype("datetime64[s]"), r"as in \(y - y.min\(\)\) / np.timedelta64"),
         (lambda y: pd.Series(np.where(y > 0, "hi", "lo")), r"y == 'spam'"),
         (lambda y: np.where(y > 0, np.nan, y), "NaN"),
         (lambda y: np.column_stack([y, y]), "1d array"),
@@ -320,6 +321,26 @@ def test_relevance_is_compared_as_float64(measured):
         StructRankSVM(**loss).fit(X, y, qid=[0, 0, 1, 1, 2, 2])
     with pytest.raises(ValueError, match="None of the 3 queries"):
         StructRankSVM().fit(X, 2**53 + np.array([0, 1] * 3), qid=[0, 0, 1, 1, 2, 2])
+
+
+def test_thresholds_of_any_type(measured):
+    X, y, _ = measured
+    y = y.astype(np.float32)
+    cut = np.quantile(y, 0.8)
+    assert isinstance(cut, np.float32)
+    loss = {"graph": "bipartite"}
+    model = StructRankSVM(relevance_threshold=cut, **loss).fit(X, y)
+    same = StructRankSVM(relevance_threshold=float(cut), **loss).fit(X, y)
+    assert_array_equal(model.coef_, same.coef_)
+    with pytest.raises(ValueError, match="must be a finite"):
+        StructRankSVM(relevance_threshold=np.float32("inf"), **loss).fit(X, y)
+
+
+def test_zero_weights_point_to_outliers(measured):
+    X, y, _ = measured
+    y = np.where(np.arange(500) == 7, 1e12, y)
+    with pytest.warns(UserWarning, match="Zero weights are as good .* for outliers, raise C"):
+        StructRankSVM(C=1e-3, rescaling="margin").fit(np.where(y[:, None] > 1e6, 0.0, X), y)
 
 
 def test_fit_after_an_objective_of_several_threads(measured):

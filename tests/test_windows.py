@@ -132,10 +132,10 @@ def test_clutter_is_checked():
 
 @pytest.mark.parametrize("noise", [-0.1, np.inf, np.nan])
 def test_noise_is_checked(noise):
-    with pytest.raises(ValueError, match=r"noise=.*must be above 0 and finite.*have noise=0"):
+    with pytest.raises(ValueError, match="noise=.* it must (not be neg|be a finite)"):
         make_windows(noise=noise)
 
 
 def test_noise_must_be_a_number():
-    with pytest.raises(TypeError, match="noise must be a positive number"):
+    with pytest.raises(TypeError, match="noise must be a number"):
         make_windows(noise="much")

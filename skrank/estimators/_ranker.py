@@ -100,11 +100,20 @@ class Ranker(StructuredSVM, BaseEstimator):
         self.intercept_ = 0.0
         self._store([solution], single=True)
         if solution.idle:
+            why = (
+                "Either no list can lose anything, or the loss asks more of the top of the lists "
+                "than these features can do. Drop or raise a cut-off k, or try another loss, such "
+                "as RankSVC(loss='roc_auc')."
+            )
+            if _is_real_valued(loss):
+                why = (
+                    "Either the features say nothing of y, or C is too small, or a few values of y "
+                    "are so far from the others that their pairs are all that counts. Look at y "
+                    "for outliers, raise C, or take pair_weight='uniform'."
+                )
             warnings.warn(
                 "Zero weights are as good as any for the bound of this loss, so the ranking means "
-                "nothing. Either no list can lose anything, or the loss asks more of the top of "
-                "the lists than these features can do. Drop or raise a cut-off k, or try another "
-                "loss, such as RankSVC(loss='roc_auc').",
+                f"nothing. {why}",
                 UserWarning,
                 stacklevel=2,
             )
@@ -144,6 +153,9 @@ class Ranker(StructuredSVM, BaseEstimator):
 
     def score(self, X, y, sample_weight=None, *, qid=None, query_weight=None):
         """One minus the loss of the rankings: the measure that the estimator is trained for.
+
+        Of the ranking risk all pairs count, by their differences of relevance, whichever of them
+        the estimator is trained on.
 
         Parameters
         ----------

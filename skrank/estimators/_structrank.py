@@ -109,8 +109,8 @@ class StructRankSVM(Ranker):
     C. SVM-rank sums over the pairs of a query and divides by the number of queries:
     ``C_skrank = C_svmrank * n_pairs / n_queries``.
 
-    **Memory.** Besides X and y, an evaluation of the loss keeps 58 bytes for each row, what seven
-    arrays of float64 take.
+    **Memory.** Besides X and y, an evaluation of the loss keeps 58 bytes for each row, a little
+    more than seven arrays of float64.
 
     **Threads.** Sums are taken in parts, whose number depends on that of the threads, so that the
     last digits of the weights do, too.

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skrank._gains import check_real_relevance
-from skrank._graphs import Graph, check_choice
+from skrank._graphs import Graph
 from skrank._groups import Groups
 from skrank._pairs import WEIGHTS, PairLists, PairSums
+from skrank._validation import check_choice
 from skrank.losses._arguments import check_groups, check_list_weight, check_scores
 from skrank.metrics._ranking_risk import risk_of_each_list
 
@@ -73,9 +74,10 @@ class RankingRisk(BaseEstimator):
     """The ranking risk over a preference graph, and its structured hinge bounds.
 
     A pair is a row i and a row j of the same list where i is of higher relevance, y_i > y_j. It
-    weighs w_ij = y_i - y_j, or 1. The risk is the weight of the pairs in the wrong order, ties
-    counted by half, divided by the weight of all pairs of all lists together: 0 for perfect, 1 for
-    reversed rankings, and 1/2 where all scores are tied. With d_ij = s_i - s_j, the bounds are
+    weighs w_ij = y_i - y_j, in the bounds also 1. The risk is the weight of the pairs in the wrong
+    order, ties counted by half, divided by the weight of all pairs of all lists together: 0 for
+    perfect, 1 for reversed rankings, and 1/2 where all scores are tied. With d_ij = s_i - s_j, the
+    bounds are
 
     - slack rescaling, the mean of max(0, 1 - d_ij) over pairs, weighted by w_ij;
     - margin rescaling, the mean of max(0, w_ij / m - d_ij), with m the mean w_ij of a pair.
@@ -212,6 +214,6 @@ def _nothing_to_rank(y: np.ndarray, lists: PairLists, groups: Groups, graph: Gra
     span = f", from {relevance.min():g} to {relevance.max():g}" if relevance.size else ""
     return (
         f"None of the {groups.n_groups} lists given has {graph.lacking(y, groups)[1]} (there are "
-        f"{relevance.size} rows{span}). Check y, put the rows into larger lists, or choose another "
-        "graph."
+        f"{relevance.size} rows{span}). Check y, put the rows into larger lists"
+        f"{'' if graph.kind == 'complete' else ', or choose another graph'}."
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._gains import check_real_relevance
-from skrank._graphs import Graph, check_choice
+from skrank._graphs import Graph
 from skrank._groups import Groups
 from skrank._pairs import WEIGHTS, PairLists, PairSums
+from skrank._validation import check_choice
 from skrank.metrics._inputs import read_rows
 from skrank.metrics._ranking import mean_over_queries
 

@@ -44,8 +44,9 @@ def make_ranking_scorer(metric, *, greater_is_better=True, **options):
         which the score is one minus it; or a function of your own,
         ``metric(y_true, y_score, *, qid=None, query_weight=None, **options)``.
     greater_is_better : bool, default=True
-        False for a function of your own that gives lower values to better rankings: the score is
-        minus its value, as with :func:`sklearn.metrics.make_scorer`.
+        False for a function of your own that gives lower values to better rankings, also if it
+        does no more than call :func:`ranking_risk`: the score is minus its value, as with
+        :func:`sklearn.metrics.make_scorer`. Of :func:`ranking_risk` itself it changes nothing.
     **options
         Keyword arguments for the metric, such as `k`.
 
