@@ -132,7 +132,7 @@ def test_clutter_is_checked():
 
 @pytest.mark.parametrize("noise", [-0.1, np.inf, np.nan])
 def test_noise_is_checked(noise):
-    with pytest.raises(ValueError, match="noise=.* it must (not be neg|be a finite)"):
+    with pytest.raises(ValueError, match=r"noise=.* it must (not be neg|be a finite)"):
         make_windows(noise=noise)
 
 
