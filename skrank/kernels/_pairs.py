@@ -177,8 +177,10 @@ def sweep(upwards, rows, pairs, first, last, begin, end, partner, levels, tree, 
             pulls[place - np.uint64(batch)] = pull
         for place in range(batch, batch_end):
             at_once = first + place if upwards else last - 1 - place
-            rows.pull[rows.number[at_once]] += pulls[place - batch]
-            total_pull += pulls[place - batch]
+            # rows of the lowest or the highest grade have no partners on one side
+            if pulls[place - batch] != 0.0:
+                rows.pull[rows.number[at_once]] += pulls[place - batch]
+                total_pull += pulls[place - batch]
     return total_pull
 
 
