@@ -41,15 +41,16 @@ def as_numbers(y, name: str) -> np.ndarray:
     """An array of a number for each row, of its own type; an error if it is none."""
     relevance = np.asarray(y)
     if relevance.dtype.kind == "O":
-        relevance = np.array(relevance.tolist())  # numbers among objects get their own type again
-        with suppress(TypeError, ValueError):
-            relevance = relevance.astype(np.float64) if relevance.dtype.kind == "O" else relevance
+        relevance = _of_objects(relevance)
     if relevance.dtype.kind not in "fiub":
-        advice = "Give names of grades numbers, such as 0, 1 and 2, or compare labels with the "
-        advice += "relevant one, as in y == 'spam'; strings of numbers need astype(float)."
         if relevance.dtype.kind in "mM":
             times = "y" if relevance.dtype.kind == "m" else "(y - y.min())"
             advice = f"Count time in a unit, as in {times} / np.timedelta64(1, 's')."
+        else:
+            advice = (
+                "Give names of grades numbers, such as 0, 1 and 2, or compare labels with the "
+                "relevant one, as in y == 'spam'; strings of numbers need astype(float)."
+            )
         raise ValueError(
             f"{name} has dtype {relevance.dtype}, but relevance is given by numbers, higher for "
             f"more relevant rows. {advice} Drop rows without a known relevance."
@@ -60,6 +61,16 @@ def as_numbers(y, name: str) -> np.ndarray:
             "1d array, and say with qid which rows are ranked together."
         )
     return relevance
+
+
+def _of_objects(values: np.ndarray) -> np.ndarray:
+    """Numbers among objects get their own type again; what is not all numbers stays as it is."""
+    values = np.array(values.tolist())
+    if values.dtype.kind == "O":
+        with suppress(TypeError, ValueError):
+            numbers = values.astype(np.float64)  # of decimals, say; None would become nan
+            return values if np.isnan(numbers).any() else numbers
+    return values
 
 
 def check_gain(gain: object) -> None:

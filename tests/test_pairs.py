@@ -19,7 +19,12 @@ from sklearn.metrics import roc_auc_score
 from skrank import _pairs, _threads
 from skrank.kernels import _pairs as kernels
 from skrank.losses import Groups, RankingRisk
-from skrank.metrics import make_ranking_scorer, ranking_risk, ranking_risk_scorer
+from skrank.metrics import (
+    make_ranking_scorer,
+    mean_average_precision,
+    ranking_risk,
+    ranking_risk_scorer,
+)
 from skrank.solvers._cutting_plane import WORK_OF_A_ROW
 
 GRAPHS = [
@@ -441,3 +446,5 @@ class TestRankingRisk:
         assert scorer(model, X, y, qid=qid) == -ranking_risk(y, model.predict(X), qid=qid)
         assert repr(scorer) == "make_ranking_scorer(own, greater_is_better=False)"
         assert repr(clone(scorer)) == repr(scorer)
+        lower = make_ranking_scorer(mean_average_precision, greater_is_better=False)
+        assert lower(model, X, y > 0) == -mean_average_precision(y > 0, model.predict(X))

@@ -532,6 +532,7 @@ def test_bad_parameters(graded, parameters, error, message):
         (lambda X, y, qid: (X, y - 1, qid), ValueError, "must be finite and not negative"),
         (lambda X, y, qid: (X, y.astype(str), qid), ValueError, "relevance is given by numbers"),
         (lambda X, y, qid: (X, np.where(y, np.nan, y), qid), ValueError, "NaN"),
+        (lambda X, y, qid: (X, [None, *y[1:]], qid), ValueError, "dtype object.*Drop rows without"),
         (lambda X, y, qid: (X, y[:-1], qid), ValueError, "inconsistent"),
         (lambda X, y, qid: (X, y, qid[:-1]), ValueError, "qid has 599 entries"),
         (lambda X, y, qid: (np.where(X > 2, np.inf, X), y, qid), ValueError, "infinity"),
@@ -542,6 +543,12 @@ def test_bad_data(graded, change, error, message):
     X, y, qid = change(*graded)
     with pytest.raises(error, match=message):
         NDCGSVC().fit(X, y, qid=qid)
+
+
+def test_missing_relevance_for_a_binary_loss(graded):
+    X, y, qid = graded
+    with pytest.raises(ValueError, match=r"dtype object.*Drop rows without"):
+        RankSVC().fit(X, [None, *y[1:]], qid=qid)
 
 
 def test_queries_and_weights_are_keyword_only(graded):

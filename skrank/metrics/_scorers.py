@@ -74,7 +74,7 @@ def make_ranking_scorer(metric, *, greater_is_better=True, **options):
     1.0
     """
     _check_options("make_ranking_scorer", metric, options, "y_score", "such as k")
-    if metric is mean_average_precision:
+    if metric is mean_average_precision and greater_is_better:
         return MeanAveragePrecisionScorer()
     return RankingScorer(metric, options, greater_is_better)
 
