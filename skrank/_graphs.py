@@ -66,7 +66,7 @@ class Graph:
         """Which lists have no pair, and what they would need to have one."""
         ordered, sizes = y[groups.rows], np.diff(groups.pointers)
         what = "rows of different relevance"
-        large = sizes > 0
+        filled = large = sizes > 0
         if self.relevance_threshold is not None:
             ordered = ordered >= self.relevance_threshold
             what = f"rows on both sides of {self.separation}"
@@ -74,11 +74,11 @@ class Graph:
             large = sizes > self.top
             what = f"rows of different relevance beside {self.separation}"
         lacking = ~large
-        # lists without rows have no place among these
-        starts, full = groups.pointers[:-1][sizes > 0], large[sizes > 0]
+        starts = groups.pointers[:-1][filled]
         if starts.size:
+            # reduceat takes no lists without rows
             same = np.maximum.reduceat(ordered, starts) == np.minimum.reduceat(ordered, starts)
-            lacking[sizes > 0] = same | ~full
+            lacking[filled] |= same
         return lacking, what
 
     def grades(self, y: np.ndarray, pointers: np.ndarray) -> np.ndarray:

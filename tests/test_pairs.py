@@ -211,6 +211,18 @@ def test_calls_are_dearer_than_those_of_other_losses():
     assert RankingRisk().bind(np.arange(100.0)).work > 100 * WORK_OF_A_ROW
 
 
+def test_threads_are_asked_for_at_each_call():
+    """A forked process has but one."""
+    rng = np.random.default_rng(0)
+    y, scores = rng.standard_normal((2, 2 * _threads.PARALLEL_ROWS))
+    objective = RankingRisk().bind(y)
+    expected, _ = objective(scores)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_threads, "FORKED", True)
+        assert objective.parallel is False
+        assert objective(scores)[0] == pytest.approx(expected, rel=1e-12)
+
+
 def test_shift_of_scores_costs_no_digits():
     rng = np.random.default_rng(7)
     y = rng.standard_normal(1000)

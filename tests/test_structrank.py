@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skrank import RankSVC, StructRankSVM, _threads
+from skrank import RankSVC, StructRankSVM
 from skrank.losses import Groups, RankingRisk
 from skrank.metrics import ranking_risk, ranking_risk_scorer
 
@@ -341,19 +341,6 @@ def test_zero_weights_point_to_outliers(measured):
     y = np.where(np.arange(500) == 7, 1e12, y)
     with pytest.warns(UserWarning, match="Zero weights are as good .* for outliers, raise C"):
         StructRankSVM(C=1e-3, rescaling="margin").fit(np.where(y[:, None] > 1e6, 0.0, X), y)
-
-
-def test_fit_after_an_objective_of_several_threads(measured):
-    """Whether to use threads is asked at each call: a forked process has but one."""
-    rng = np.random.default_rng(0)
-    n = 2 * _threads.PARALLEL_ROWS
-    y, scores = rng.standard_normal((2, n))
-    objective = RankingRisk().bind(y)
-    expected, _ = objective(scores)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_threads, "FORKED", True)
-        assert objective.parallel is False
-        assert objective(scores)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_fit_that_does_not_converge_says_so(measured):

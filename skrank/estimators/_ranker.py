@@ -23,6 +23,17 @@ from skrank.solvers._qp import make_qp
 
 # More different values than that are measurements rather than grades.
 MANY_GRADES = 20
+# Why zero weights may be as good as any, and what to do.
+TOP_HEAVY = (
+    "Either no list can lose anything, or the loss asks more of the top of the lists than these "
+    "features can do. Drop or raise a cut-off k, or try another loss, such as "
+    "RankSVC(loss='roc_auc')."
+)
+OUTLIERS = (
+    "Either the features say nothing of y, or C is too small, or a few values of y are so far from "
+    "the others that their pairs are all that counts. Look at y for outliers, raise C, or take "
+    "pair_weight='uniform'."
+)
 
 
 class Ranker(StructuredSVM, BaseEstimator):
@@ -100,20 +111,9 @@ class Ranker(StructuredSVM, BaseEstimator):
         self.intercept_ = 0.0
         self._store([solution], single=True)
         if solution.idle:
-            why = (
-                "Either no list can lose anything, or the loss asks more of the top of the lists "
-                "than these features can do. Drop or raise a cut-off k, or try another loss, such "
-                "as RankSVC(loss='roc_auc')."
-            )
-            if _is_real_valued(loss):
-                why = (
-                    "Either the features say nothing of y, or C is too small, or a few values of y "
-                    "are so far from the others that their pairs are all that counts. Look at y "
-                    "for outliers, raise C, or take pair_weight='uniform'."
-                )
             warnings.warn(
                 "Zero weights are as good as any for the bound of this loss, so the ranking means "
-                f"nothing. {why}",
+                f"nothing. {OUTLIERS if _is_real_valued(loss) else TOP_HEAVY}",
                 UserWarning,
                 stacklevel=2,
             )
